@@ -1,0 +1,323 @@
+"""Checks: one printed line for every claim a lesson makes, and a count of those that held.
+
+A check prints `PASS - name: value` or `FAIL - name: what is wrong`, returns a bool, and is remembered under
+its name, so that running a cell again updates its result instead of counting it twice. `summary()` counts
+what really ran. Lines are the same on every machine: numbers are rounded to the tolerance of the comparison.
+
+With the environment variable `HELPERS_STRICT=1` a failing check also raises `AssertionError`, so that a
+notebook fails under whatever executes it.
+"""
+
+import os
+import sys
+import warnings
+from contextlib import contextmanager
+from math import floor, isfinite, log10
+
+import numpy as np
+
+SHORT_ARRAY = 6  # up to so many values are printed one by one
+LONGEST_LINE = 300
+MOST_VALUES = 10**8  # larger arrays are refused: comparing them could exhaust the kernel's memory
+
+_results = {}  # name -> (True, False or None for "to do", number of the cell that ran it)
+_rehearsals = 0  # how many rehearsal() blocks we are inside
+
+
+# ---------------------------------------------------------------------------------------------- the checks
+
+
+def check_close(name, value, expected, tol=1e-6):
+    """Check that `value` equals `expected` entry by entry: |value - expected| <= tol + tol * |expected|.
+
+    The shapes must be equal, except that a single number `expected` is compared with every entry of `value`.
+    NaN in `value` passes only where `expected` has NaN too; an infinity equals itself. Real and complex
+    numbers are compared with each other, True/False only with True/False. With `tol=0` the values must be
+    equal exactly. What cannot be compared (None, text, ragged lists, empty or masked arrays, a whole named
+    tuple) is a FAIL, not an error.
+    """
+    return record(name, *compare(value, expected, tol))
+
+
+def check_true(name, condition):
+    """Check that `condition` is True: a bool, or a NumPy or torch bool with exactly one entry.
+
+    Anything else is a FAIL, also what Python would call truthy (a list, a function, the number 1), because
+    such a check would pass by accident. For an array of conditions say `np.all(...)` or `np.any(...)`.
+    """
+    return record(name, *_guarded(_truth, condition))
+
+
+def check_raises(name, error_type, function, /, *args, **kwargs):
+    """Check that `function(*args, **kwargs)` raises `error_type` (an exception class or a tuple of them).
+
+    `Exception` itself is refused, since a misspelled name would satisfy it.
+    """
+    types = error_type if isinstance(error_type, tuple) else (error_type,)
+    if not types or not all(isinstance(t, type) and issubclass(t, Exception) for t in types):
+        return record(name, False, f"error_type is {describe(error_type)}, expected an exception class")
+    if Exception in types:
+        return record(name, False, "Exception is too general, expected a class such as ValueError")
+    if not callable(function):
+        return record(name, False, f"got {describe(function)}, expected the function itself, not its result")
+    wanted = " or ".join(t.__name__ for t in types)
+    try:
+        function(*args, **kwargs)
+    except types as error:
+        return record(name, True, f"raised {type(error).__name__}")
+    except Exception as error:
+        return record(name, False, f"raised {explain(error)}, expected {wanted}")
+    return record(name, False, f"nothing was raised, expected {wanted}")
+
+
+def summary():
+    """Print how many of the checks that ran passed, which failed and which exercises are still to do.
+
+    Returns True if at least one check ran and none failed.
+    """
+    ran = {name: passed for name, (passed, _) in _results.items() if passed is not None}
+    failed = [name for name, passed in ran.items() if not passed]
+    to_do = [name for name, (passed, _) in _results.items() if passed is None]
+    line = f"{len(ran) - len(failed)} of {len(ran)} checks passed" if ran else "no checks have run"
+    line += f"; failed: {', '.join(failed)}" if failed else ""
+    line += f"; still to do: {', '.join(to_do)}" if to_do else ""
+    print(line)
+    if _strict() and (failed or not ran):
+        raise AssertionError(line)
+    return bool(ran) and not failed
+
+
+@contextmanager
+def rehearsal():
+    """Inside `with rehearsal():` checks print as always, but are neither counted nor raised.
+
+    Lessons use it to show what a FAIL looks like.
+    """
+    global _rehearsals
+    _rehearsals += 1
+    try:
+        yield
+    finally:
+        _rehearsals -= 1
+
+
+def reset():
+    """Forget every result."""
+    _results.clear()
+
+
+# ------------------------------------------------------------------------ what checks and exercises share
+
+
+def record(name, passed, detail=""):
+    """Print one result line and remember it. `passed` is True, False, or None for "to do". Returns a bool.
+
+    The latest result of a name counts; but within one run of a notebook cell (a loop, say) a FAIL stays.
+    """
+    if not isinstance(name, str) or not name.strip():
+        given = "an empty text" if isinstance(name, str) else describe(name)
+        name, passed, detail = "check without a name", False, f"the first argument is the name, got {given}"
+    name = " ".join(name.split())
+    line = {True: "PASS", False: "FAIL", None: "TODO"}[passed] + f" - {name}" + (f": {detail}" if detail else "")
+    line = shorten(line, LONGEST_LINE)
+    print(line)
+    if _rehearsals:
+        return bool(passed)
+    cell = _cell_number()
+    before, where = _results.get(name, (None, None))
+    fail_sticks = before is False and cell is not None and cell == where
+    _results[name] = (False if fail_sticks else passed, cell)
+    if passed is False and _strict():
+        raise AssertionError(line)
+    return bool(passed)
+
+
+def compare(value, expected, tol=1e-6, broadcast=True):
+    """Compare as `check_close` does: returns (passed, the text that follows the name in its line).
+
+    With `broadcast=False` a single number `expected` needs a single number `value`.
+    """
+    return _guarded(_compare, value, expected, tol, broadcast)
+
+
+def describe(thing):
+    """Say in a few words what was given, never printing its contents."""
+    kind = type(thing).__name__
+    if thing is None or isinstance(thing, (bool, np.bool_)):
+        return str(thing)
+    if isinstance(thing, np.ma.MaskedArray):
+        return f"a masked array with shape {thing.shape}"
+    if isinstance(thing, np.ndarray):
+        return f"an array of {thing.dtype} with shape {thing.shape}"
+    if isinstance(thing, tuple) and hasattr(thing, "_fields"):
+        return f"{kind}({', '.join(thing._fields)})"
+    if isinstance(thing, (list, tuple)):
+        return f"a {kind} of length {len(thing)}"
+    if isinstance(thing, int) and abs(thing) >= 2**63:
+        return "an int of more than 64 bits"
+    if isinstance(thing, type):
+        return f"the class {thing.__name__}"
+    return f"{'an' if kind[0] in 'aeiouAEIOU' else 'a'} {kind}"
+
+
+def explain(error):
+    """An exception in one short line: its type and message."""
+    try:
+        message = " ".join(str(error).split())
+    except Exception:
+        message = ""
+    return type(error).__name__ + (f": {shorten(message, 120)}" if message else "")
+
+
+def shorten(text, length):
+    """The text itself, or its beginning and "..." if it is longer than `length`."""
+    return text if len(text) <= length else text[: length - 3] + "..."
+
+
+def number(x, tol=1e-6):
+    """One number as text, rounded to `tol` (relative above 1); never "-0.0", never "np.float64(...)".
+
+    Rounding twice, first to four more digits, keeps 0.125 from becoming 0.12 here and 0.13 there when two
+    machines differ in the last bit.
+    """
+    if isinstance(x, (bool, np.bool_)):
+        return str(bool(x))
+    if isinstance(x, (int, np.integer)):
+        return str(int(x))
+    if isinstance(x, (complex, np.complexfloating)):
+        imag = number(x.imag, tol)
+        return number(x.real, tol) + ("" if imag.startswith("-") else "+") + imag + "j"
+    x = float(x)
+    if not isfinite(x):
+        return "NaN" if x != x else "inf" if x > 0 else "-inf"
+    if abs(x) >= 1e15:
+        return f"{x:.6g}"
+    # 1e-9: a logarithm that comes out as -5.9999999 still means six digits
+    digits = min(15, floor(1e-9 - log10((tol or 1e-12) * max(1.0, abs(x)))))
+    return repr(round(round(x, digits + 4), digits) + 0.0)
+
+
+# ------------------------------------------------------------------------------------------------ inside
+
+
+class _Unusable(Exception):
+    """A value that cannot be compared; the message says why."""
+
+
+def _guarded(comparison, *args):
+    """The comparison's result; whatever cannot be compared becomes a failure with its reason."""
+    try:
+        return comparison(*args)
+    except _Unusable as problem:
+        return False, str(problem)
+    except Exception as error:  # what a strange object does when it is looked at, or too little memory
+        return False, f"could not be compared ({explain(error)})"
+
+
+def _truth(condition):
+    if hasattr(condition, "__array__") and not isinstance(condition, (type, np.ma.MaskedArray)):
+        array = np.asarray(condition)
+        if array.dtype == bool and array.size != 1:
+            false = array.size - np.count_nonzero(array)
+            return False, f"got {array.size} conditions, {false} of them False, expected one; use np.all(...)"
+        condition = array.item() if array.dtype == bool else condition
+    if isinstance(condition, (bool, np.bool_)):
+        return bool(condition), "" if condition else "the condition is False"
+    hint = "call it" if callable(condition) else "compare it with something, or use np.all(...) for an array"
+    return False, f"got {describe(condition)}, expected True or False; {hint}"
+
+
+def _compare(value, expected, tol, broadcast):
+    if isinstance(tol, (bool, np.bool_)) or not isinstance(tol, (int, float, np.number)):
+        raise _Unusable(f"tol is {describe(tol)}, expected a number")
+    if not (0 <= tol < np.inf):
+        raise _Unusable(f"tol is {number(tol)}, expected a finite number of at least 0")
+    value, expected = _as_numbers("value", value), _as_numbers("expected", expected)
+    if value.shape != expected.shape and (expected.ndim or not broadcast):
+        raise _Unusable(f"value has shape {value.shape}, expected {expected.shape}")
+    if value.size == 0:
+        raise _Unusable(f"value has shape {value.shape}: there is nothing to compare")
+    if (value.dtype == bool) != (expected.dtype == bool):
+        raise _Unusable(f"value is {value.dtype}, expected {expected.dtype}: True/False is not a number here")
+
+    kind = complex if "c" in value.dtype.kind + expected.dtype.kind else float
+    v, e = value.astype(kind), expected.astype(kind)
+    with np.errstate(all="ignore"):
+        difference = np.abs(v - e)
+        right = (value == expected) | (np.isnan(v) & np.isnan(e))
+        if tol > 0:
+            right |= np.isfinite(e) & (difference <= tol + tol * np.abs(e))
+    if np.all(right):
+        return True, _matching(value, expected, tol)
+
+    wrong = np.flatnonzero(~np.atleast_1d(right))
+    where = tuple(int(i) for i in np.unravel_index(wrong[0], value.shape))
+    fine = tol / 100 or 1e-14  # finer than the tolerance, so that got and expected never look alike
+    got, wanted = number(value[where], fine), number(np.broadcast_to(expected, value.shape)[where], fine)
+    finite = difference[~right & np.isfinite(difference)]
+    nan = int(np.count_nonzero(np.isnan(v) & ~right))
+    infinite = int(np.count_nonzero(np.isinf(v) & ~right))
+    largest = f"{float(f'{finite.max():.3g}')!r}" if finite.size else None
+    if value.ndim == 0:
+        return False, f"got {got}, expected {wanted}" + (f", difference {largest}" if largest else "")
+    text = f"at {list(where)} got {got}, expected {wanted}; {wrong.size} of {value.size} values wrong"
+    text += f", {nan} NaN" if nan else ""
+    text += f", {infinite} infinite" if infinite else ""
+    return False, text + (f", largest difference {largest}" if largest else "")
+
+
+def _as_numbers(role, x):
+    """`x` as an array of real, complex or bool numbers, or _Unusable."""
+    if x is None:
+        hint = "; does the function return something?" if role == "value" else ""
+        raise _Unusable(f"{role} is None{hint}")
+    if isinstance(x, tuple) and hasattr(x, "_fields"):
+        hint = f"pick a field, for example .{x._fields[0]}"
+        raise _Unusable(f"{role} is {describe(x)}, expected one array; {hint}")
+    if isinstance(x, np.ma.MaskedArray):
+        raise _Unusable(f"{role} is a masked array; compare x.compressed() or x.filled(...) instead")
+    if (x.size if isinstance(x, np.ndarray) else _length(x)) > MOST_VALUES:
+        raise _Unusable(f"{role} has more than {MOST_VALUES} values; compare a part of it")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            array = np.asarray(x)
+    except Exception as error:
+        why = "its rows differ in length" if isinstance(x, (list, tuple)) else explain(error)
+        raise _Unusable(f"{role} is {describe(x)} and cannot become an array of numbers: {why}") from None
+    if array.dtype.name == "bfloat16":
+        array = array.astype(np.float32)
+    if array.dtype.kind not in "biufc":
+        raise _Unusable(f"{role} is {describe(x)}, expected real or complex numbers")
+    return array
+
+
+def _length(x):
+    try:
+        return len(x)
+    except Exception:  # a single number, a generator, a 0-d tensor
+        return 0
+
+
+def _matching(value, expected, tol):
+    if value.size > 1 and expected.ndim == 0:
+        return f"all {value.size} values are {number(expected[()], tol)}, shape {value.shape}"
+    if value.size > SHORT_ARRAY or value.ndim > 2:
+        return f"{value.size} values match, shape {value.shape}"
+    return _nested(value, tol)
+
+
+def _nested(array, tol):
+    if array.ndim == 0:
+        return number(array[()], tol)
+    return "[" + ", ".join(_nested(row, tol) for row in array) + "]"
+
+
+def _cell_number():
+    """The number of the running notebook cell, or None outside a notebook."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return getattr(shell, "execution_count", None)
+
+
+def _strict():
+    return os.environ.get("HELPERS_STRICT", "") not in ("", "0")

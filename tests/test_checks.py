@@ -1,0 +1,406 @@
+"""The lines a check prints, word for word, and what summary() counts."""
+
+import sys
+from collections import namedtuple
+from fractions import Fraction
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from helpers import checks
+from helpers.checks import check_close, check_raises, check_true, rehearsal, summary
+
+
+@pytest.fixture(autouse=True)
+def empty_registry(monkeypatch):
+    monkeypatch.setattr(checks, "_results", {})
+    monkeypatch.setattr(checks, "_rehearsals", 0)
+    monkeypatch.delenv("HELPERS_STRICT", raising=False)
+
+
+@pytest.fixture
+def cell(monkeypatch):
+    """Pretend to be in a notebook; set `cell.execution_count` to move on to another cell."""
+    shell = SimpleNamespace(execution_count=1)
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    return shell
+
+
+def line(capsys):
+    text = capsys.readouterr().out
+    assert text.endswith("\n") and text.count("\n") == 1, f"not exactly one line: {text!r}"
+    return text[:-1]
+
+
+grid = np.arange(12.0).reshape(3, 4)
+nan, inf = np.nan, np.inf
+
+
+@pytest.mark.parametrize(
+    ("value", "expected", "tol", "text"),
+    [
+        (1 / 3, 1 / 3, 1e-6, "0.333333"),
+        (np.float64(2.0), 2, 1e-6, "2.0"),
+        (np.float32(0.1), 0.1, 1e-6, "0.1"),
+        (np.float16(0.1), 0.1, 1e-3, "0.1"),
+        (np.int64(3), 3, 1e-6, "3"),
+        (7, 7.0, 0, "7"),
+        (np.array(0.5), 0.5, 1e-6, "0.5"),
+        (-1e-17, 0, 1e-6, "0.0"),
+        (-0.0, 0, 1e-6, "0.0"),
+        (4.4e-16, 0, 1e-12, "0.0"),
+        (1e-7, 1e-7, 1e-12, "1e-07"),
+        (0.125 + 1e-12, 0.125, 1e-2, "0.12"),
+        (0.125 - 1e-12, 0.125, 1e-2, "0.12"),
+        (123456.7891, 123456.7891, 1e-6, "123457.0"),
+        (10 - 1e-9, 10, 1e-6, "10.0"),
+        (10 + 1e-9, 10, 1e-6, "10.0"),
+        (1e300, 1e300, 1e-6, "1e+300"),
+        (nan, nan, 1e-6, "NaN"),
+        (-inf, -inf, 1e-6, "-inf"),
+        (1 + 2j, 1 + 2j, 1e-6, "1.0+2.0j"),
+        (-1j, -1j, 1e-6, "0.0-1.0j"),
+        (True, True, 1e-6, "True"),
+        ([0.0, -1e-17, 1.0], [0, 0, 1], 1e-6, "[0.0, 0.0, 1.0]"),
+        (np.eye(2, dtype=np.float32), np.eye(2), 1e-6, "[[1.0, 0.0], [0.0, 1.0]]"),
+        ([1.0], 1, 1e-6, "[1.0]"),
+        ([nan, inf, 2.0], [nan, inf, 2], 1e-6, "[NaN, inf, 2.0]"),
+        (grid, grid, 1e-6, "12 values match, shape (3, 4)"),
+        (np.ones((1, 2, 1)), np.ones((1, 2, 1)), 1e-6, "2 values match, shape (1, 2, 1)"),
+        (np.full((3, 4), 1e-17), 0.0, 1e-6, "all 12 values are 0.0, shape (3, 4)"),
+        (range(3), [0, 1, 2], 1e-6, "[0, 1, 2]"),
+    ],
+)
+def test_a_close_value_passes_and_is_shown_rounded_to_its_tolerance(capsys, value, expected, tol, text):
+    assert check_close("name", value, expected, tol=tol) is True
+    assert line(capsys) == f"PASS - name: {text}"
+
+
+@pytest.mark.parametrize(
+    ("value", "expected", "tol", "text"),
+    [
+        (2.0, 1.0, 1e-6, "got 2.0, expected 1.0, difference 1.0"),
+        (1.0012, 1.0, 1e-3 / 2, "got 1.0012, expected 1.0, difference 0.0012"),
+        (2e-7, 1e-7, 1e-12, "got 2e-07, expected 1e-07, difference 1e-07"),
+        (nan, 1.0, 1e-6, "got NaN, expected 1.0"),
+        (1.0, nan, 1e-6, "got 1.0, expected NaN"),
+        (inf, -inf, 1e-6, "got inf, expected -inf"),
+        (1.0, inf, 1e-6, "got 1.0, expected inf"),
+        (1 + 1j, 1 - 1j, 1e-6, "got 1.0+1.0j, expected 1.0-1.0j, difference 2.0"),
+        (2**53 + 1, 2**53, 0, "got 9007199254740993, expected 9007199254740992, difference 0.0"),
+        (
+            grid + (grid > 9),
+            grid,
+            1e-6,
+            "at [2, 2] got 11.0, expected 10.0; 2 of 12 values wrong, largest difference 1.0",
+        ),
+        ([1.0, nan, 2.0], [1.0, 2.0, 2.5], 1e-6, "at [1] got NaN, expected 2.0; 2 of 3 values wrong, 1 NaN, "
+         "largest difference 0.5"),
+        ([inf, 1.0], 1.0, 1e-6, "at [0] got inf, expected 1.0; 1 of 2 values wrong, 1 infinite"),
+        ([1.0, 2.0], 1, 1e-6, "at [1] got 2.0, expected 1; 1 of 2 values wrong, largest difference 1.0"),
+        (np.ones((3, 1)), np.ones(3), 1e-6, "value has shape (3, 1), expected (3,)"),
+        (1.0, [1.0], 1e-6, "value has shape (), expected (1,)"),
+        ([], [], 1e-6, "value has shape (0,): there is nothing to compare"),
+        (np.ones((0, 3)), 1.0, 1e-6, "value has shape (0, 3): there is nothing to compare"),
+        (None, 1.0, 1e-6, "value is None; does the function return something?"),
+        (1.0, None, 1e-6, "expected is None"),
+        ("1", 1, 1e-6, "value is a str, expected real or complex numbers"),
+        (["a"], [1], 1e-6, "value is a list of length 1, expected real or complex numbers"),
+        ([[1], [1, 2]], 1, 1e-6, "value is a list of length 2 and cannot become an array of numbers: its rows "
+         "differ in length"),
+        ({1: 2}, 1, 1e-6, "value is a dict, expected real or complex numbers"),
+        (print, 1, 1e-6, "value is a builtin_function_or_method, expected real or complex numbers"),
+        (2**80, 2**80, 1e-6, "value is an int of more than 64 bits, expected real or complex numbers"),
+        (Fraction(1, 2), 0.5, 1e-6, "value is a Fraction, expected real or complex numbers"),
+        (np.array([None]), 1.0, 1e-6, "value is an array of object with shape (1,), expected real or complex numbers"),
+        (np.ma.masked_array([1.0, 2.0], [0, 1]), 1.0, 1e-6, "value is a masked array; compare x.compressed() or "
+         "x.filled(...) instead"),
+        ([True], 1.0, 1e-6, "value is bool, expected float64: True/False is not a number here"),
+        (1.0, 1.0, -1, "tol is -1, expected a finite number of at least 0"),
+        (1.0, 2.0, inf, "tol is inf, expected a finite number of at least 0"),
+        (1.0, 1.0, nan, "tol is NaN, expected a finite number of at least 0"),
+        (1.0, 1.0, "1e-6", "tol is a str, expected a number"),
+    ],
+)  # fmt: skip
+def test_a_value_that_is_not_close_fails_and_says_why(capsys, value, expected, tol, text):
+    assert check_close("name", value, expected, tol=tol) is False
+    assert line(capsys) == f"FAIL - name: {text}"
+
+
+def test_the_whole_result_of_a_norm_is_refused_with_the_field_to_pick(capsys):
+    result = namedtuple("Normalized", "y mean var")(1.0, 1.0, 1.0)
+    assert not check_close("name", result, 1.0)
+    assert line(capsys) == (
+        "FAIL - name: value is Normalized(y, mean, var), expected one array; pick a field, for example .y"
+    )
+
+
+@pytest.mark.parametrize("huge", [range(10**12), np.broadcast_to(0.0, (10**12,))])
+def test_a_huge_value_is_refused_before_it_fills_the_memory(capsys, huge):
+    assert not check_close("name", huge, 0.0)
+    assert line(capsys) == "FAIL - name: value has more than 100000000 values; compare a part of it"
+
+
+class Strange:
+    def __array__(self, dtype=None, copy=None):
+        raise RuntimeError("use .detach() first")
+
+
+class Fragile:
+    def __getattr__(self, name):
+        raise OSError("do not touch")
+
+
+def test_an_object_that_cannot_become_an_array_is_a_plain_failure(capsys):
+    assert not check_close("name", Strange(), 1.0)
+    assert line(capsys) == (
+        "FAIL - name: value is a Strange and cannot become an array of numbers: RuntimeError: use .detach() first"
+    )
+    assert not check_true("name", Strange())
+    assert line(capsys) == "FAIL - name: could not be compared (RuntimeError: use .detach() first)"
+
+
+@pytest.mark.parametrize("check", [lambda x: check_close("name", x, 1.0), lambda x: check_true("name", x)])
+def test_an_object_that_raises_at_every_touch_is_a_plain_failure(capsys, check):
+    assert check(Fragile()) is False
+    assert line(capsys).startswith("FAIL - name: ")
+
+
+def test_a_comparison_prints_no_warning_and_changes_nothing(capsys):
+    value, expected = np.array([nan, inf, 1e308]), np.array([1.0, -inf, -1e308])
+    check_close("name", value, expected)
+    assert line(capsys).startswith("FAIL - name: at [0] got NaN, expected 1.0; 3 of 3 values wrong, 1 NaN, 1 inf")
+    np.testing.assert_array_equal(value, [nan, inf, 1e308])
+
+
+@settings(derandomize=True, deadline=None, max_examples=50)
+@given(st.floats(-1e6, 1e6), st.sampled_from([1e-3, 1e-6, 1e-9]))
+def test_a_rounded_number_is_within_its_tolerance_and_never_minus_zero(x, tol):
+    text = checks.number(x, tol)
+    assert abs(float(text) - x) <= 5.01 * tol * max(1, abs(x))
+    assert text != "-0.0" and "float" not in text
+
+
+@settings(derandomize=True, deadline=None, max_examples=50)
+@given(st.floats(-1e3, 1e3), st.floats(-1e3, 1e3), st.sampled_from([0, 1e-9, 1e-3, 1.0]))
+def test_a_check_agrees_with_the_tolerance_formula(x, expected, tol):
+    assert checks.compare(x, expected, tol)[0] == (abs(x - expected) <= tol + tol * abs(expected))
+
+
+def test_a_number_does_not_stand_for_an_array_when_broadcasting_is_off():
+    assert checks.compare([1.0], 1.0)[0]
+    assert checks.compare([1.0], 1.0, broadcast=False) == (False, "value has shape (1,), expected ()")
+
+
+# ----------------------------------------------------------------------------------------------- check_true
+
+
+@pytest.mark.parametrize("condition", [True, np.True_, np.array(True), np.array([[True]]), np.all([1, 2])])
+def test_one_true_condition_passes(capsys, condition):
+    assert check_true("name", condition) is True
+    assert line(capsys) == "PASS - name"
+
+
+COMPARE_IT = "compare it with something, or use np.all(...) for an array"
+
+
+@pytest.mark.parametrize(
+    ("condition", "text"),
+    [
+        (False, "the condition is False"),
+        (np.False_, "the condition is False"),
+        (np.array([False]), "the condition is False"),
+        (np.array([True, False]), "got 2 conditions, 1 of them False, expected one; use np.all(...)"),
+        (np.array([True, True]), "got 2 conditions, 0 of them False, expected one; use np.all(...)"),
+        (np.array([], dtype=bool), "got 0 conditions, 0 of them False, expected one; use np.all(...)"),
+        (np.ones(3), f"got an array of float64 with shape (3,), expected True or False; {COMPARE_IT}"),
+        (None, f"got None, expected True or False; {COMPARE_IT}"),
+        (1, f"got an int, expected True or False; {COMPARE_IT}"),
+        ("yes", f"got a str, expected True or False; {COMPARE_IT}"),
+        ([True], f"got a list of length 1, expected True or False; {COMPARE_IT}"),
+        ((x for x in [True]), f"got a generator, expected True or False; {COMPARE_IT}"),
+        (np.ma.masked_array([True]), f"got a masked array with shape (1,), expected True or False; {COMPARE_IT}"),
+        (lambda: True, "got a function, expected True or False; call it"),
+        (np.ndarray, "got the class ndarray, expected True or False; call it"),
+    ],
+)
+def test_a_condition_that_is_not_true_fails_and_never_passes_by_accident(capsys, condition, text):
+    assert check_true("name", condition) is False
+    assert line(capsys) == f"FAIL - name: {text}"
+
+
+# --------------------------------------------------------------------------------------------- check_raises
+
+
+def test_an_expected_error_passes_and_others_fail(capsys):
+    assert check_raises("name", ValueError, int, "x") is True
+    assert line(capsys) == "PASS - name: raised ValueError"
+    assert check_raises("name", (KeyError, TypeError), sorted, 3) is True
+    assert line(capsys) == "PASS - name: raised TypeError"
+    assert check_raises("name", TypeError, {}.__getitem__, "x") is False
+    assert line(capsys) == "FAIL - name: raised KeyError: 'x', expected TypeError"
+    assert check_raises("name", ValueError, int, "1") is False
+    assert line(capsys) == "FAIL - name: nothing was raised, expected ValueError"
+
+
+def test_keyword_arguments_go_to_the_function_whatever_their_name(capsys):
+    def refuses(**kwargs):
+        raise ValueError(sorted(kwargs))
+
+    assert check_raises("name", ValueError, refuses, name=1, function=2, error_type=3)
+
+
+@pytest.mark.parametrize(
+    ("error_type", "function", "text"),
+    [
+        (ValueError, 3.0, "got a float, expected the function itself, not its result"),
+        (Exception, int, "Exception is too general, expected a class such as ValueError"),
+        ("ValueError", int, "error_type is a str, expected an exception class"),
+        ((), int, "error_type is a tuple of length 0, expected an exception class"),
+    ],
+)
+def test_check_raises_called_wrongly_fails(capsys, error_type, function, text):
+    assert check_raises("name", error_type, function) is False
+    assert line(capsys) == f"FAIL - name: {text}"
+
+
+# ---------------------------------------------------------------------------------------- names and summary
+
+
+def test_a_name_is_put_on_one_line(capsys):
+    check_true("two\n lines ", True)
+    assert line(capsys) == "PASS - two lines"
+
+
+@pytest.mark.parametrize(("name", "given"), [("", "an empty text"), (" \n", "an empty text"), (3.0, "a float")])
+def test_a_check_without_a_name_fails(capsys, name, given):
+    assert check_true(name, True) is False
+    assert line(capsys) == f"FAIL - check without a name: the first argument is the name, got {given}"
+
+
+def test_a_line_is_never_longer_than_300_characters(capsys):
+    check_true("long " * 100, True)
+    assert len(line(capsys)) == 300
+    check_raises("name", KeyError, int, "x" * 1000)
+    assert len(line(capsys)) < 200
+
+
+def test_summary_counts_what_ran(capsys):
+    check_true("a", True)
+    check_close("b", 1.0, 1.0)
+    capsys.readouterr()
+    assert summary() is True
+    assert line(capsys) == "2 of 2 checks passed"
+
+
+def test_summary_names_what_failed(capsys):
+    check_true("a", True)
+    check_true("b", False)
+    check_close("c", 1.0, 2.0)
+    capsys.readouterr()
+    assert summary() is False
+    assert line(capsys) == "1 of 3 checks passed; failed: b, c"
+
+
+def test_summary_names_what_is_still_to_do(capsys):
+    check_true("a", True)
+    checks.record("layer_norm", None, "write it")
+    assert capsys.readouterr().out == "PASS - a\nTODO - layer_norm: write it\n"
+    assert summary() is True
+    assert line(capsys) == "1 of 1 checks passed; still to do: layer_norm"
+    checks.record("layer_norm", True)
+    capsys.readouterr()
+    summary()
+    assert line(capsys) == "2 of 2 checks passed"
+
+
+def test_summary_without_checks_is_not_a_success(capsys):
+    assert summary() is False
+    assert line(capsys) == "no checks have run"
+
+
+def test_running_a_cell_again_updates_its_result(capsys, cell):
+    check_true("a", False)
+    cell.execution_count = 2
+    check_true("a", True)
+    capsys.readouterr()
+    assert summary() is True
+    assert line(capsys) == "1 of 1 checks passed"
+
+
+def test_a_failure_in_a_loop_is_not_forgotten_when_the_loop_goes_on(capsys, cell):
+    for condition in (True, False, True):
+        check_true("a", condition)
+    capsys.readouterr()
+    assert summary() is False
+    assert line(capsys) == "0 of 1 checks passed; failed: a"
+
+
+def test_reset_forgets_everything(capsys):
+    check_true("a", False)
+    checks.reset()
+    capsys.readouterr()
+    summary()
+    assert line(capsys) == "no checks have run"
+
+
+# --------------------------------------------------------------------------------- strict mode and rehearsal
+
+
+@pytest.mark.parametrize(
+    "fail",
+    [
+        lambda: check_close("a", 1.0, 2.0),
+        lambda: check_true("a", False),
+        lambda: check_raises("a", ValueError, int),
+        lambda: check_true("", True),
+    ],
+)
+def test_strict_mode_raises_the_line_it_printed(capsys, monkeypatch, fail):
+    monkeypatch.setenv("HELPERS_STRICT", "1")
+    with pytest.raises(AssertionError) as error:
+        fail()
+    assert str(error.value) == line(capsys)
+    assert list(checks._results.values())[0][0] is False
+
+
+def test_strict_mode_lets_passing_and_unfinished_ones_through(monkeypatch):
+    monkeypatch.setenv("HELPERS_STRICT", "1")
+    assert check_true("a", True)
+    assert checks.record("b", None, "write it") is False
+    assert summary() is True
+
+
+def test_strict_mode_does_not_accept_a_summary_of_nothing(monkeypatch):
+    monkeypatch.setenv("HELPERS_STRICT", "1")
+    with pytest.raises(AssertionError, match="^no checks have run$"):
+        summary()
+
+
+@pytest.mark.parametrize("value", ["", "0"])
+def test_strict_mode_is_off_for_an_empty_or_zero_variable(monkeypatch, value):
+    monkeypatch.setenv("HELPERS_STRICT", value)
+    assert check_true("a", False) is False
+
+
+def test_a_rehearsal_prints_but_neither_counts_nor_raises(capsys, monkeypatch):
+    monkeypatch.setenv("HELPERS_STRICT", "1")
+    with rehearsal():
+        assert check_close("a", 1.0, 2.0) is False
+        with rehearsal():
+            assert check_true("b", True) is True
+        assert check_true("c", False) is False
+    assert capsys.readouterr().out.count("\n") == 3
+    assert checks._results == {}
+    with pytest.raises(AssertionError):
+        check_true("d", False)
+
+
+def test_a_rehearsal_ends_also_when_its_block_raises(monkeypatch):
+    with pytest.raises(KeyError), rehearsal():
+        raise KeyError
+    check_true("a", True)
+    assert "a" in checks._results

@@ -1,0 +1,624 @@
+"""Every exercise of every lesson file, judged by the same rules; then lesson 01's own; then the machinery."""
+
+import copy
+import inspect
+import signal
+import sys
+import threading
+import time
+from collections import namedtuple
+
+import numpy as np
+import pytest
+
+from helpers import checks
+from helpers.exercises import Exercise, Mistake, Unsuitable, all_exercises, case, check_exercise, machinery
+from helpers.exercises.machinery import diagnose
+
+EXERCISES = list(all_exercises().values())
+FUNCTIONS = [e for e in EXERCISES if not inspect.isclass(e.reference)]
+every = pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.name)
+every_function = pytest.mark.parametrize("exercise", FUNCTIONS, ids=lambda e: e.name)
+every_mistake = pytest.mark.parametrize(
+    ("exercise", "mistake"),
+    [pytest.param(e, m, id=f"{e.name}-{i}") for e in EXERCISES for i, m in enumerate(e.mistakes)],
+)
+every_variant = pytest.mark.parametrize(
+    ("exercise", "variant"),
+    [pytest.param(e, v, id=f"{e.name}-{v.__name__}") for e in EXERCISES for v in e.variants],
+)
+
+
+@pytest.fixture(autouse=True)
+def empty_registry(monkeypatch):
+    monkeypatch.setattr(checks, "_results", {})
+    monkeypatch.delenv("HELPERS_STRICT", raising=False)
+
+
+def line(capsys):
+    text = capsys.readouterr().out
+    assert text.endswith("\n") and text.count("\n") == 1, f"not exactly one line: {text!r}"
+    assert len(text) <= checks.LONGEST_LINE + 1
+    return text[:-1]
+
+
+def cases_of(exercise, seed=0):
+    return exercise.cases(np.random.default_rng(seed))
+
+
+def arrays_in(c):
+    return [a for a in [*c.args, *c.kwargs.values()] if isinstance(a, np.ndarray)]
+
+
+# ------------------------------------------------------------------- every exercise of every lesson file
+
+
+@every
+def test_the_reference_passes(capsys, exercise):
+    assert check_exercise(exercise.name, exercise.reference) is True
+    assert line(capsys) == f"PASS - {exercise.name}: {len(cases_of(exercise))} cases"
+
+
+@every_variant
+def test_a_correct_solution_written_differently_passes(exercise, variant):
+    assert diagnose(exercise, variant) == (True, f"{len(cases_of(exercise))} cases")
+
+
+@every_mistake
+def test_a_known_mistake_is_rejected_with_its_own_sentence(capsys, exercise, mistake):
+    started = time.perf_counter()
+    assert check_exercise(exercise.name, mistake.function) is False
+    assert time.perf_counter() - started < 0.3
+    assert line(capsys) == f"FAIL - {exercise.name}: {mistake.sentence}"
+
+
+@every
+def test_an_exercise_is_complete(exercise):
+    sentences = [m.sentence for m in exercise.mistakes]
+    assert len(sentences) >= 3 and len(set(sentences)) == len(sentences)
+    for sentence in sentences:
+        assert sentence == " ".join(sentence.split()) and not sentence.endswith(".")
+        assert len(f"FAIL - {exercise.name}: {sentence}") < checks.LONGEST_LINE
+    assert len(exercise.variants) >= 2
+    assert exercise.signature.startswith(exercise.name) or inspect.isclass(exercise.reference)
+    assert len(cases_of(exercise)) >= 3
+
+
+@every
+def test_the_cases_are_the_same_each_time_and_work_for_other_seeds(exercise):
+    first, again = cases_of(exercise), cases_of(exercise)
+    for a, b in zip(first, again, strict=True):
+        for left, right in zip(arrays_in(a), arrays_in(b), strict=True):
+            np.testing.assert_array_equal(left, right)
+    for seed in range(1, 4):
+        for c in cases_of(exercise, seed):
+            assert not machinery._outcome(exercise, exercise.reference, c).problem
+
+
+@every
+def test_the_untouched_stub_is_to_do_also_in_strict_mode(capsys, monkeypatch, exercise):
+    monkeypatch.setenv("HELPERS_STRICT", "1")
+    if inspect.isclass(exercise.reference):
+        methods = [name for name, m in vars(exercise.reference).items() if inspect.isfunction(m)]
+        stub = type("Stub", (), {name: (lambda *args, **kwargs: ...) for name in methods})
+    else:
+
+        def stub(*args, **kwargs):
+            """What it should do."""
+            ...
+
+    assert check_exercise(exercise.name, stub) is False
+    text = f"TODO - {exercise.name}: write {exercise.signature}, then run this cell again"
+    assert line(capsys) == text
+    assert checks._results[exercise.name][0] is None
+
+
+@every_function
+def test_an_attempt_that_raises_is_told_what_and_where(capsys, exercise):
+    def attempt(*args, **kwargs):
+        raise KeyError("gamma")
+
+    assert check_exercise(exercise.name, attempt) is False
+    where = attempt.__code__.co_firstlineno + 1
+    assert line(capsys).endswith(f": it raises KeyError: 'gamma' (line {where})")
+
+
+@every_function
+def test_an_attempt_that_forgets_its_return_is_told_so(capsys, exercise):
+    def attempt(*args, **kwargs):
+        exercise.reference(*args, **kwargs)
+
+    assert check_exercise(exercise.name, attempt) is False
+    assert line(capsys) == f"FAIL - {exercise.name}: it returns None; is the return statement missing?"
+
+
+@every_function
+def test_an_attempt_that_returns_none_in_one_case_only_is_told_so(capsys, exercise):
+    calls = []
+
+    def attempt(*args, **kwargs):
+        calls.append(1)
+        return exercise.reference(*args, **kwargs) if len(calls) > 1 else None
+
+    assert check_exercise(exercise.name, attempt) is False
+    assert line(capsys).endswith(": it returns None here; does every way through it end in a return?")
+
+
+def spoiled(result, spoil):
+    if isinstance(result, tuple) and not hasattr(result, "_fields"):
+        return tuple(spoil(item) for item in result) or (spoil(0),)
+    return spoil(result)
+
+
+@every_function
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda y: np.ones((7, 7, 7)),
+        lambda y: np.asarray(y) * np.nan,
+        lambda y: "text",
+        lambda y: np.asarray(y) + 1j,
+        lambda y: [[1.0], [1.0, 2.0]],
+        lambda y: {"y": y},
+        lambda y: object(),
+        lambda y: np.ma.masked_array(y),
+        lambda y: iter([1.5]),
+    ],
+    ids=["shape", "nan", "text", "complex", "ragged", "dict", "object", "masked", "iterator"],
+)
+def test_an_answer_of_the_wrong_kind_gets_one_plain_line(capsys, exercise, spoil):
+    def attempt(*args, **kwargs):
+        return spoiled(exercise.reference(*args, **kwargs), spoil)
+
+    assert check_exercise(exercise.name, attempt) is False
+    text = line(capsys)
+    assert text.startswith(f"FAIL - {exercise.name}: case ")
+    assert "raises" not in text and "could not be compared" not in text
+
+
+@pytest.mark.parametrize(
+    "exercise", [e for e in FUNCTIONS if all(arrays_in(c) for c in cases_of(e))], ids=lambda e: e.name
+)
+def test_an_attempt_that_changes_its_input_is_told_which(capsys, exercise):
+    def attempt(*args, **kwargs):
+        result = copy.deepcopy(exercise.reference(*args, **kwargs))
+        for value in args:
+            if isinstance(value, np.ndarray):
+                value += 1
+                break
+        return result
+
+    assert check_exercise(exercise.name, attempt) is False
+    assert "in place, and the caller's array with it; work on a copy" in line(capsys)
+
+
+@every
+def test_a_wrong_attempt_raises_its_line_in_strict_mode(capsys, monkeypatch, exercise):
+    monkeypatch.setenv("HELPERS_STRICT", "1")
+    with pytest.raises(AssertionError) as error:
+        check_exercise(exercise.name, exercise.mistakes[0].function)
+    assert str(error.value) == line(capsys)
+
+
+@every_function
+def test_arguments_of_the_wrong_number_are_told_the_call(capsys, exercise):
+    assert check_exercise(exercise.name, lambda: 1) is False
+    assert line(capsys) == f"FAIL - {exercise.name}: it takes (), expected the call {exercise.signature}"
+
+
+# ------------------------------------------------------------------------------------------------ lesson 01
+
+
+@pytest.mark.parametrize(
+    ("norm", "ndim", "axes"),
+    [
+        ("batch", 2, (0,)),
+        ("batch", 3, (0, 2)),
+        ("batch", 4, (0, 2, 3)),
+        ("instance", 2, ()),
+        ("instance", 3, (2,)),
+        ("instance", 4, (2, 3)),
+        ("layer", 2, (1,)),
+        ("layer", 3, (1, 2)),
+        ("layer", 4, (1, 2, 3)),
+    ],
+)
+def test_statistic_axes_are_these(norm, ndim, axes):
+    assert all_exercises()["statistic_axes"].reference(norm, ndim) == axes
+
+
+def axes_but(instead):
+    reference = all_exercises()["statistic_axes"].reference
+    return lambda norm, ndim: instead if (norm, ndim) == ("layer", 2) else reference(norm, ndim)
+
+
+@pytest.mark.parametrize("same", [(1,), [1], (-1,), {1}, range(1, 2), np.array([1]), 1, np.int64(-1)])
+def test_statistic_axes_accepts_other_ways_to_write_an_answer(same):
+    assert diagnose(all_exercises()["statistic_axes"], axes_but(same)) == (True, "9 cases")
+
+
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        ((0,), "got (0,), expected (1,)"),
+        ((), "got (), expected (1,)"),
+        ((2,), "axis 2 does not exist in a tensor with 2 axes"),
+        ((1, -1), "an axis is named twice: (1, 1)"),
+        ((1.0,), "the answer is not a tuple of whole numbers, the axes"),
+        ((True,), "the answer is not a tuple of whole numbers, the axes"),
+        ("1", "the answer is not a tuple of whole numbers, the axes"),
+        ([[1]], "the answer is not a tuple of whole numbers, the axes"),
+    ],
+)
+def test_statistic_axes_says_what_is_wrong_with_an_answer(capsys, answer, text):
+    assert not check_exercise("statistic_axes", axes_but(answer))
+    assert line(capsys) == f"FAIL - statistic_axes: case norm='layer', ndim=2: {text}"
+
+
+def test_layer_norm_shows_the_case_and_the_place_of_an_unknown_mistake(capsys):
+    def attempt(x, gamma, beta, eps=1e-5):
+        y = all_exercises()["layer_norm"].reference(x, gamma, beta, eps).copy()
+        y[-1, 0] = 7.0
+        return y
+
+    assert not check_exercise("layer_norm", attempt)
+    text = line(capsys)
+    assert text.startswith(
+        "FAIL - layer_norm: case small x [x (5, 3), gamma (3,), beta (3,)]: at [4, 0] got 7.0, expected "
+    )
+    assert "; 1 of 15 values wrong, largest difference " in text
+
+
+@pytest.mark.parametrize("name", ["layer_norm", "batch_norm_nchw"])
+def test_an_answer_off_by_a_thousandth_is_rejected(name):
+    exercise = all_exercises()[name]
+    assert diagnose(exercise, lambda x, g, b, eps=1e-5: 1.001 * exercise.reference(x, g, b, eps))[0] is False
+
+
+def test_layer_norm_returning_statistics_too_is_told_to_return_one_value(capsys):
+    reference = all_exercises()["layer_norm"].reference
+    assert not check_exercise("layer_norm", lambda x, g, b, eps=1e-5: (reference(x, g, b, eps), x.mean(), x.var()))
+    assert line(capsys).endswith(": got a tuple of length 3, expected only one value")
+
+
+def test_both_norms_have_cases_that_expose_a_lucky_shape():
+    for c in cases_of(all_exercises()["batch_norm_nchw"])[:1]:
+        assert c.args[0].shape[1] != c.args[0].shape[3]
+    shapes = [c.args[0].shape for c in cases_of(all_exercises()["batch_norm_nchw"])]
+    assert any(shape[1] == shape[3] for shape in shapes) and any(shape[1] != shape[3] for shape in shapes)
+    assert (4, 4) in [c.args[0].shape for c in cases_of(all_exercises()["layer_norm"])]
+
+
+# -------------------------------------------------------------------------------------------- the machinery
+
+
+def double(x):
+    return 2 * x
+
+
+def make(**changed):
+    """A small exercise: double an array."""
+    parts = dict(
+        name="double",
+        signature="double(x)",
+        reference=double,
+        cases=lambda rng: [case(rng.standard_normal(3)), case(rng.standard_normal((2, 2)), label="square")],
+        mistakes=[Mistake(lambda x: 3 * x, "you tripled it")],
+    )
+    return Exercise(**(parts | changed))
+
+
+def test_an_unknown_exercise_lists_the_names():
+    with pytest.raises(ValueError, match="^no exercise is called 'layernorm'; there are: .*layer_norm, "):
+        check_exercise("layernorm", double)
+
+
+def test_a_lesson_file_is_found_by_being_in_the_folder():
+    assert {"statistic_axes", "layer_norm", "batch_norm_nchw"} <= set(all_exercises())
+
+
+def test_two_exercises_of_the_same_name_are_refused(monkeypatch):
+    lesson = sys.modules["helpers.exercises.axis_intuition"]
+    monkeypatch.setattr(lesson, "EXERCISES", lesson.EXERCISES + lesson.EXERCISES[:1])
+    with pytest.raises(ValueError, match="already an exercise called 'statistic_axes'"):
+        all_exercises.__wrapped__()
+
+
+def blank_pass(x):
+    pass
+
+
+def blank_with_docstring(x):
+    """Double x."""
+    ...
+
+
+def blank_in_the_middle(x):
+    factor = ...
+    return factor * x
+
+
+def blank_result(x):
+    y = ...
+    return y
+
+
+def blank_item(x):
+    return x, ...
+
+
+def not_implemented(x):
+    raise NotImplementedError
+
+
+@pytest.mark.parametrize(
+    "stub",
+    [..., blank_pass, blank_with_docstring, blank_in_the_middle, blank_result, blank_item, not_implemented],
+)
+def test_a_stub_with_something_left_to_fill_in_is_to_do(stub):
+    assert diagnose(make(), stub) == (None, "write double(x), then run this cell again")
+
+
+@pytest.mark.parametrize(
+    ("attempt", "text"),
+    [
+        (None, "got None, expected the function itself: double(x)"),
+        (np.ones(3), "got an array of float64 with shape (3,), expected the function itself: double(x)"),
+        (dict, "got the class dict, expected a function: double(x)"),
+        (lambda x, y: x, "it takes (x, y), expected the call double(x)"),
+    ],
+)
+def test_what_is_not_a_function_of_the_right_arguments_is_refused(attempt, text):
+    assert diagnose(make(), attempt) == (False, text)
+
+
+def test_generators_and_async_functions_are_refused_without_running_them():
+    def generator(x):
+        yield 2 * x
+
+    async def coroutine(x):
+        return 2 * x
+
+    assert diagnose(make(), generator) == (False, "it is a generator; use return, not yield")
+    assert diagnose(make(), coroutine) == (False, "it is an async function; write it with a plain def")
+
+
+def test_the_names_of_positional_arguments_are_free_and_built_in_functions_are_tried():
+    assert diagnose(make(), lambda anything: anything + anything)[0] is True
+    assert diagnose(make(reference=np.sign), np.sign)[0] is True
+
+
+def test_a_mistake_must_agree_in_every_case_to_be_named():
+    def half_tripled(x):
+        return 3 * x if x.ndim == 1 else 4 * x
+
+    assert diagnose(make(), lambda x: 3.0 * x) == (False, "you tripled it")
+    passed, text = diagnose(make(), half_tripled)
+    assert not passed and text.startswith("case x (3,): at [0] got ")
+
+
+def test_a_mistake_that_raises_is_told_from_one_that_raises_otherwise():
+    def raises(kind):
+        def attempt(x):
+            if x.ndim == 2:
+                raise kind("shapes")
+            return 3 * x
+
+        return attempt
+
+    exercise = make(mistakes=[Mistake(raises(ValueError), "you lost an axis")])
+    assert diagnose(exercise, raises(ValueError)) == (False, "you lost an axis")
+    assert diagnose(exercise, raises(KeyError))[1].startswith("case x (3,): at [0] got ")
+
+
+def test_what_an_attempt_prints_or_warns_is_hidden_and_said(capsys):
+    def chatty(x):
+        print("debug", x)
+        print("more", file=sys.stderr)
+        np.log(np.zeros(1))
+        return 2 * x
+
+    assert diagnose(make(), chatty) == (True, "2 cases (what it printed is not shown)")
+    assert diagnose(make(), lambda x: print(x) or 3 * x)[1] == "you tripled it (what it printed is not shown)"
+    assert capsys.readouterr() == ("", "")
+
+
+def test_an_attempt_that_exits_is_stopped_and_an_interrupt_goes_through():
+    def interrupted(x):
+        raise KeyboardInterrupt
+
+    assert diagnose(make(), lambda x: sys.exit(3))[1].startswith("case x (3,): it raises SystemExit: 3 (line ")
+    with pytest.raises(KeyboardInterrupt):
+        diagnose(make(), interrupted)
+
+
+def helper_that_fails(x):
+    raise KeyError("deep")
+
+
+def test_an_error_is_located_at_the_deepest_line_of_the_learners_own_code():
+    def attempt(x):
+        return helper_that_fails(x)
+
+    where = helper_that_fails.__code__.co_firstlineno + 1
+    assert diagnose(make(), attempt)[1].endswith(f"it raises KeyError: 'deep' (line {where})")
+    in_numpy = lambda x: np.linalg.inv(x[0])  # noqa: E731
+    where = in_numpy.__code__.co_firstlineno
+    assert diagnose(make(), in_numpy)[1].endswith(f"(line {where})")
+    assert "(line" not in diagnose(make(), np.linalg.inv)[1]
+
+
+class Fragile:
+    def __getattr__(self, name):
+        raise OSError("do not touch")
+
+
+def test_an_answer_that_raises_at_every_touch_is_a_plain_failure():
+    passed, text = diagnose(make(), lambda x: Fragile())
+    assert (passed, text) == (False, "case x (3,): the answer could not be compared (OSError: do not touch)")
+
+
+def test_a_long_error_message_is_cut():
+    def attempt(x):
+        raise ValueError("long\n" * 500)
+
+    assert len(diagnose(make(), attempt)[1]) < 200
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timer signals")
+def test_an_endless_loop_is_stopped_and_the_old_handler_comes_back(monkeypatch):
+    def endless(x):
+        while True:
+            try:
+                x = x + 1
+            except Exception:
+                pass
+
+    monkeypatch.setattr(machinery, "TIME_LIMIT", 0.05)
+    before = signal.getsignal(signal.SIGALRM)
+    assert diagnose(make(), endless) == (False, "it was stopped after 0.05 seconds; does a loop never end?")
+    assert signal.getsignal(signal.SIGALRM) is before
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+def test_an_attempt_can_be_checked_on_another_thread():
+    results = []
+    thread = threading.Thread(target=lambda: results.append(diagnose(make(), double)))
+    thread.start()
+    thread.join()
+    assert results == [(True, "2 cases")]
+
+
+def test_an_attempt_may_reuse_its_buffer_and_cases_are_not_shared():
+    buffer = np.empty(3)
+
+    def reuses(x):
+        buffer[:] = 2 * x
+        return buffer
+
+    three = make(cases=lambda rng: [case(rng.standard_normal(3)) for _ in range(3)])
+    assert diagnose(three, reuses) == (True, "3 cases")
+
+
+def test_changing_the_shape_of_the_input_is_a_change_too():
+    def flattens(x):
+        y = 2 * x
+        x.shape = (-1, 1)
+        return y
+
+    assert diagnose(make(), flattens)[1].startswith("it changes its input x in place")
+
+
+def test_a_case_names_its_label_shapes_dtypes_and_settings():
+    def reference(x, groups, eps=0.1, mode="a", rows=None):
+        return x
+
+    exercise = make(reference=reference)
+    c = case(np.ones((2, 3), np.float16), 2, eps=0.5, mode="b", rows=[1, 2], label="half")
+    text = "case half [x float16 (2, 3), groups=2, eps=0.5, mode='b', rows=a list of length 2]"
+    assert machinery._describe_case(exercise, c) == text
+
+
+Pair = namedtuple("Pair", "mean var")
+
+
+@pytest.mark.parametrize(
+    ("result", "expected", "text"),
+    [
+        ((1.0, 2.0), Pair(1.0, 2.0), ""),
+        ([1.0, np.full(3, 2.0)], (1.0, np.full(3, 2.0)), ""),
+        ((1.0, 3.0), Pair(1.0, 2.0), "var: got 3.0, expected 2.0, difference 1.0"),
+        ((1, 3), (1, 2), "item 1: got 3, expected 2, difference 1.0"),
+        ((1.0,), Pair(1.0, 2.0), "got a tuple of length 1, expected 2 values"),
+        (1.0, (1.0, 2.0), "got a float, expected 2 values"),
+        (np.float32(1.5), 1.5, ""),
+        ([1.5], 1.5, "value has shape (1,), expected ()"),
+        ([[1, 2]], np.array([[1.0, 2.0]]), ""),
+        (True, True, ""),
+        (1, True, "value is int64, expected bool: True/False is not a number here"),
+        ("up", "up", ""),
+        ("down", "up", "got 'down', expected 'up'"),
+        (3, "up", "got an int, expected 'up'"),
+        ((1.0, 2.0), np.array([1.0, 2.0]), "got a tuple of length 2, expected only one value"),
+        (namedtuple("Normalized", "y mean")(1.0, 9.0), 1.0, ""),
+    ],
+)
+def test_results_of_every_kind_are_compared(result, expected, text):
+    passed, why = machinery.matches(result, expected, 1e-6)
+    assert passed == (not text)
+    assert passed or why == text
+
+
+class Counter:
+    """A reference that is a class: counts and sums what it is given."""
+
+    def __init__(self, start=0):
+        self.total = start
+        self.count = 0
+
+    def update(self, value):
+        self.total += value
+        self.count += 1
+
+
+def drive(attempt, start, values):
+    counter = attempt(start)
+    for value in values:
+        counter.update(value)
+    return counter.total, counter.count
+
+
+def counting(**changed):
+    return make(
+        name="Counter",
+        signature="class Counter: __init__(start), update(value)",
+        reference=Counter,
+        cases=lambda rng: [case(0, (1, 2)), case(5, ())],
+        run=drive,
+        **changed,
+    )
+
+
+def test_an_exercise_may_ask_for_a_class():
+    class Forgetful(Counter):
+        def update(self, value):
+            self.total = value
+            self.count += 1
+
+    class Lost(Counter):
+        def update(self, value):
+            self.sum = value
+
+    class Stub:
+        def __init__(self, start=0):
+            self.total = start
+
+        def update(self, value): ...
+
+    mistake = Mistake(Forgetful, "you replaced the total")
+    assert diagnose(counting(), Counter) == (True, "2 cases")
+    assert diagnose(counting(mistakes=[mistake]), Forgetful) == (False, "you replaced the total")
+    assert diagnose(counting(mistakes=[mistake]), Lost)[1].endswith(": item 0: got 0, expected 3, difference 3.0")
+    assert diagnose(counting(), Stub)[0] is None
+    assert diagnose(counting(), double) == (
+        False,
+        "got a function, expected a class: class Counter: __init__(start), update(value)",
+    )
+
+
+def test_run_may_call_an_answer_unsuitable():
+    def run(attempt, x):
+        y = attempt(x)
+        if y is not ... and np.min(y) < -100:
+            raise Unsuitable("an answer below -100 cannot be")
+        return y
+
+    exercise = make(run=run)
+    assert diagnose(exercise, lambda x: x - 1000) == (False, "case x (3,): an answer below -100 cannot be")
+    assert diagnose(exercise, blank_pass)[0] is None
+
+
+def test_an_exercise_may_bring_its_own_comparison():
+    exercise = make(compare=lambda result, expected, tol: (abs(result).sum() > 0, "all zero"))
+    assert diagnose(exercise, lambda x: x + 1)[0] is True
+    assert diagnose(exercise, lambda x: 0 * x) == (False, "case x (3,): all zero")
