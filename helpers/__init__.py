@@ -1,0 +1,70 @@
+"""The names a lesson imports.
+
+The norms and the checks need only NumPy and load at once. What draws (figures, explorers, quizzes) loads when it is
+first asked for, so that `import helpers` stays as quick as `import numpy`.
+"""
+
+from importlib import import_module
+
+from .checks import check_close, check_raises, check_true, rehearsal, summary
+from .norms import (
+    RunningStats,
+    batch_norm,
+    group_norm,
+    instance_norm,
+    layer_norm,
+    power_iteration,
+    rms_norm,
+    spectral_norm,
+    weight_norm,
+)
+from .notebook import hide_check_values
+
+# name -> the module that holds it, loaded on first use
+_LATER = {
+    "check_exercise": "exercises",
+    "Explorer": "explorer",
+    "Panel": "explorer",
+    "lines": "explorer",
+    "bars": "explorer",
+    "points": "explorer",
+    "cells": "explorer",
+    "arrows": "explorer",
+    "text": "explorer",
+    "Quiz": "quiz",
+    "COLORS": "figures",
+    "new_figure": "figures",
+    "show": "figures",
+}
+
+__all__ = [
+    "RunningStats",
+    "batch_norm",
+    "check_close",
+    "check_raises",
+    "check_true",
+    "group_norm",
+    "instance_norm",
+    "layer_norm",
+    "power_iteration",
+    "rehearsal",
+    "rms_norm",
+    "spectral_norm",
+    "summary",
+    "weight_norm",
+    *_LATER,
+]
+
+hide_check_values()
+
+
+def __getattr__(name):
+    if name not in _LATER:
+        raise AttributeError(f"module 'helpers' has no attribute {name!r}")
+    value = getattr(import_module(f".{_LATER[name]}", __name__), name)
+    globals()[name] = value  # the next look-up does not come here again
+    return value
+
+
+def __dir__():
+    return sorted(__all__)

@@ -1,0 +1,303 @@
+"""The Explorer: sliders, a picture and a caption, with every frame computed when the cell runs."""
+
+from functools import cached_property
+from itertools import product
+from pathlib import Path
+
+import anywidget
+import ipywidgets as widgets
+import numpy as np
+import traitlets
+
+from ..sources import slim
+from .layout import WIDTH, lay_out, number
+from .marks import Mark, Panel
+from .picture import draw_png
+
+MAX_BYTES = 200_000  # of one explorer's frames, so that a notebook stays small enough to share
+MAX_POSITIONS = 5_000
+FOLDER = Path(__file__).parent
+
+
+class Stage(anywidget.AnyWidget):
+    """The picture and its caption in the browser. It only looks frames up; `Explorer` fills it."""
+
+    _esm = slim(FOLDER / "stage.js")
+    _css = slim(FOLDER / "stage.css")
+    spec = traitlets.Dict().tag(sync=True)  # panels, marks, labels: the same in every frame
+    data = traitlets.List().tag(sync=True)  # two blocks of bytes per array: its different rows; position -> row
+    captions = traitlets.List().tag(sync=True)
+    caption_of = traitlets.Bytes().tag(sync=True)  # uint16: slider position -> caption
+    # One per control: which of its values is chosen. The browser links them to the controls.
+    at_0 = traitlets.Any(0).tag(sync=True)
+    at_1 = traitlets.Any(0).tag(sync=True)
+    at_2 = traitlets.Any(0).tag(sync=True)
+    at_3 = traitlets.Any(0).tag(sync=True)
+
+
+class Explorer(widgets.VBox):
+    """Sliders that choose one of many pictures computed in advance.
+
+    sliders: {name: values}, 1 to 4 of them. Numbers become a slider, strings a menu, [False, True] a check box;
+        {label: value} names the values. `compute` and `caption` get one value of each, by name.
+    compute: function of the slider values to a list of marks (`lines`, `bars`, `points`, `cells`, `arrows`, `text`),
+        called once for every position when the cell runs. Every frame has the same marks with arrays of the same
+        shapes; all numbers are finite.
+    caption: function of the slider values to one sentence, the number that matters first.
+    panels: a Panel or a list of them; a mark's `panel` is its number in the list. Limits are the same in all frames.
+    start: {name: value} of the first view; the first value of each slider unless given.
+    height: of the picture, in pixels.
+
+    Raises ValueError, naming the slider position, when `compute` raises, returns NaN or infinity, or changes its marks.
+    Without widgets (GitHub, an untrusted notebook, print) the first view stands as a PNG, its caption as text.
+    """
+
+    def __init__(self, sliders, compute, caption, *, panels=None, start=None, height=300):
+        self.sliders = _read_sliders(sliders)
+        self.panels = [panels or Panel()] if panels is None or isinstance(panels, Panel) else list(panels)
+        self.compute, self.caption = compute, caption
+        self._start = _read_start(start or {}, self.sliders)
+        frames, texts = [], []
+        for position in self.positions():
+            where = describe(position, self.sliders)
+            frames.append(_compute_frame(compute, position, where))
+            texts.append(_compute_caption(caption, position, where))
+            _check_frame(frames[-1], frames[0], where, len(self.panels))
+        self.marks = _stack(frames)
+        self.captions, self._caption_of = _unique(texts)
+        placed = lay_out(self.panels, self.marks, height)
+        self._spec = {"width": WIDTH, "height": _used_height(placed, height), "panels": placed}
+        self.stage = self._make_stage()
+        controls = [_make_control(name, self.sliders[name], self._start[name]) for name in self.sliders]
+        super().__init__([widgets.HBox(controls, layout={"flex_flow": "row wrap"}), self.stage])
+        self.add_class("explorer")
+        for k, control in enumerate(controls):
+            source = "value" if isinstance(control, widgets.Checkbox) else "index"
+            widgets.jsdlink((control, source), (self.stage, f"at_{k}"))
+
+    def positions(self):
+        """Every slider position as {name: value}, the last slider fastest."""
+        for values in product(*(options.values() for options in self.sliders.values())):
+            yield dict(zip(self.sliders, values, strict=True))
+
+    def _index(self, position):
+        """Number of a slider position in the order of `positions`."""
+        index = 0
+        for name, options in self.sliders.items():
+            index = index * len(options) + _find(position[name], options)
+        return index
+
+    @property
+    def start(self):
+        """The slider position of the first view."""
+        return {name: list(self.sliders[name].values())[k] for name, k in self._start.items()}
+
+    def caption_at(self, **position):
+        """The caption at one slider position; sliders not named stay at the first view."""
+        return self.captions[self._caption_of[self._index(self.start | position)]]
+
+    def marks_at(self, **position):
+        """The marks drawn at one slider position, as [{"kind", "style", "data": {name: array}, "string"}]."""
+        return _frame(self.marks, self._index(self.start | position))
+
+    @cached_property
+    def _png(self):
+        start = self._index(self.start)
+        return draw_png(self._spec, _frame(self.marks, start))
+
+    def _make_stage(self):
+        """Pack the frames for the browser."""
+        packed, data = [], []
+        for mark in self.marks:
+            arrays = dict(mark["data"])
+            strings, codes = _unique(mark["strings"])
+            if mark["kind"] == "text":
+                arrays["string"] = np.array(codes)[:, None]
+            packed.append({"kind": mark["kind"], **mark["style"], "arrays": [], "strings": strings})
+            for name, array in arrays.items():
+                rows, row_of = _pack(array)
+                data += [rows.tobytes(), row_of.tobytes()]
+                size = int(np.prod(rows.shape[1:]))
+                types = {"dtype": rows.dtype.str, "row_dtype": row_of.dtype.str}
+                packed[-1]["arrays"].append({"name": name, "size": size, **types})
+        size = sum(map(len, data))
+        if size > MAX_BYTES:
+            raise ValueError(f"Explorer: frames of {size:,} bytes, expected at most {MAX_BYTES:,}; use fewer values")
+        options = [list(o) for o in self.sliders.values()]
+        kinds = [_kind(o) for o in self.sliders.values()]
+        return Stage(
+            spec={
+                **self._spec,
+                "marks": packed,
+                "names": list(self.sliders),
+                "options": options,
+                "kinds": kinds,
+            },
+            data=data,
+            captions=self.captions,
+            caption_of=np.array(self._caption_of, dtype="<u2").tobytes(),
+            **{f"at_{k}": v for k, v in enumerate(self._start.values())},
+        )
+
+    def _repr_mimebundle_(self, **kwargs):
+        """The live widget first; a picture and its caption for places that cannot show one."""
+        from base64 import b64encode
+
+        bundle = super()._repr_mimebundle_(**kwargs)
+        data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
+        caption = self.caption_at()
+        data = {**data, "image/png": b64encode(self._png).decode(), "text/plain": caption}
+        return data, {**metadata, "image/png": {"alt": caption, "width": WIDTH}}
+
+
+def describe(position, sliders):
+    """A slider position in words: "eps = 1e−5, n = 8"."""
+    named = {name: next(label for label, v in sliders[name].items() if v is value) for name, value in position.items()}
+    return ", ".join(f"{name} = {label}" for name, label in named.items())
+
+
+def _read_sliders(sliders):
+    """Every slider as {label: value}."""
+    if not isinstance(sliders, dict) or not 1 <= len(sliders) <= 4:
+        raise ValueError("Explorer: expected a dict of 1 to 4 sliders, {name: values}")
+    read = {}
+    for name, values in sliders.items():
+        if not isinstance(values, dict):
+            values = [v.item() if isinstance(v, np.generic) else v for v in values]
+            values = {v if isinstance(v, str) else number(v): v for v in values} if _distinct(values) else {}
+        if len(values) < 2:
+            raise ValueError(f"Explorer: slider {name!r} needs at least two values with different labels")
+        read[name] = values
+    count = int(np.prod([len(options) for options in read.values()]))
+    if count > MAX_POSITIONS:
+        raise ValueError(f"Explorer: {count:,} slider positions, expected at most {MAX_POSITIONS:,}; use fewer values")
+    return read
+
+
+def _distinct(values):
+    labels = [v if isinstance(v, str) else number(v) for v in values]
+    return len(set(labels)) == len(labels)
+
+
+def _read_start(start, sliders):
+    """{name: which of its values the first view shows}."""
+    for name in start:
+        if name not in sliders:
+            raise ValueError(f"Explorer: start names {name!r}, expected one of {list(sliders)}")
+    return {n: _find(start[n], options) if n in start else 0 for n, options in sliders.items()}
+
+
+def _find(value, options):
+    """Which option a value is: by equality, or the nearest for floats written with fewer digits."""
+    values = list(options.values())
+    if value in values:
+        return values.index(value)
+    if all(isinstance(v, (int, float)) for v in [value, *values]):
+        nearest = min(range(len(values)), key=lambda k: abs(values[k] - value))
+        if np.isclose(values[nearest], value, rtol=1e-6, atol=0):
+            return nearest
+    raise ValueError(f"Explorer: {value!r} is not one of the slider's values {values}")
+
+
+def _compute_frame(compute, position, where):
+    try:
+        frame = compute(**position)
+    except Exception as error:
+        raise ValueError(f"Explorer: compute failed at {where}: {type(error).__name__}: {error}") from error
+    frame = [frame] if isinstance(frame, Mark) else list(frame) if isinstance(frame, (list, tuple)) else frame
+    if not isinstance(frame, list) or not frame or not all(isinstance(mark, Mark) for mark in frame):
+        raise ValueError(f"Explorer: compute returned {type(frame).__name__} at {where}, expected a list of marks")
+    return frame
+
+
+def _compute_caption(caption, position, where):
+    try:
+        words = caption(**position)
+    except Exception as error:
+        raise ValueError(f"Explorer: caption failed at {where}: {type(error).__name__}: {error}") from error
+    if not isinstance(words, str) or not words.strip():
+        raise ValueError(f"Explorer: caption returned {words!r} at {where}, expected a sentence")
+    return words
+
+
+def _check_frame(frame, first, where, panels):
+    """Every frame is finite and has the marks of the first one."""
+    if len(frame) != len(first):
+        raise ValueError(f"Explorer: {len(frame)} marks at {where}, expected {len(first)} as in the first frame")
+    for k, (mark, model) in enumerate(zip(frame, first, strict=True)):
+        named = f"mark {k} ({mark.kind}) at {where}"
+        if mark.kind != model.kind or mark.style != model.style:
+            raise ValueError(f"Explorer: {named} has another kind or style than in the first frame")
+        if not 0 <= mark.style["panel"] < panels:
+            raise ValueError(f"Explorer: {named} is for panel {mark.style['panel']}, but there are {panels}")
+        for name, array in mark.arrays.items():
+            if array.shape != model.arrays[name].shape:
+                raise ValueError(
+                    f"Explorer: {named} has {name} of shape {array.shape}, expected {model.arrays[name].shape}"
+                )
+            if array.size == 0 or not np.isfinite(array).all():
+                raise ValueError(f"Explorer: {named} has an empty, NaN or infinite {name}")
+
+
+def _stack(frames):
+    """One array per number of a mark, with the frames first."""
+    return [
+        {
+            "kind": mark.kind,
+            "style": mark.style,
+            "data": {name: np.stack([frame[k].arrays[name] for frame in frames]) for name in mark.arrays},
+            "strings": [frame[k].string for frame in frames],
+        }
+        for k, mark in enumerate(frames[0])
+    ]
+
+
+def _frame(marks, index):
+    return [
+        {
+            "kind": mark["kind"],
+            "style": mark["style"],
+            "data": {name: array[index] for name, array in mark["data"].items()},
+            "string": mark["strings"][index],
+        }
+        for mark in marks
+    ]
+
+
+def _pack(array):
+    """(different rows, which row each position shows): a row that comes again is stored once, small codes in a byte."""
+    codes = array.min() >= 0 and array.max() <= 255 and np.array_equal(array, np.rint(array))
+    array = array.astype("u1" if codes else "<f4")
+    rows, row_of = _unique([row.tobytes() for row in array])
+    first = [row_of.index(k) for k in range(len(rows))]
+    return array[first], np.array(row_of, dtype="u1" if len(rows) <= 256 else "<u2")
+
+
+def _unique(items):
+    """(the different items in order of appearance, which of them each item is)"""
+    numbers = {}
+    which = [numbers.setdefault(item, len(numbers)) for item in items]
+    return list(numbers), which
+
+
+def _used_height(placed, height):
+    """Cells seldom need all of the height they may take."""
+    bottoms = [p["box"][1] + p["box"][3] + 6 for p in placed]
+    return int(np.ceil(max(bottoms))) if all(p["bare"] for p in placed) else height
+
+
+def _kind(options):
+    """Which control suits the values."""
+    values = list(options.values())
+    if values == [False, True]:
+        return "checkbox"
+    return "menu" if all(isinstance(v, str) for v in values) else "slider"
+
+
+def _make_control(name, options, start):
+    named = {"description": name.replace("_", " "), "style": {"description_width": "initial"}}
+    if _kind(options) == "checkbox":
+        return widgets.Checkbox(value=bool(start), indent=False, **named)
+    choices = [(label, k) for k, label in enumerate(options)]
+    kind = widgets.Dropdown if _kind(options) == "menu" else widgets.SelectionSlider
+    return kind(options=choices, index=start, **named)

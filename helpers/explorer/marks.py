@@ -1,0 +1,137 @@
+"""What an explorer can draw: six plain marks, and the panels they are drawn in.
+
+A mark is data and style, never pixels. Two renderers read the same marks: `stage.js` in the browser and `picture.py`
+with matplotlib, for places without widgets.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+COLORS = ("blue", "orange", "teal", "grey", "red")
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One thing drawn in one frame.
+
+    kind:    "lines", "bars", "points", "cells", "arrows" or "text"
+    arrays:  its numbers by name; they change from frame to frame, their shapes do not
+    style:   color, label, panel, ...; the same in every frame
+    string:  the words of a text mark; they may change from frame to frame
+    """
+
+    kind: str
+    arrays: dict
+    style: dict
+    string: str = ""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One set of axes of an explorer.
+
+    xlabel, ylabel:  what is drawn, with its unit; ylabel=None hides an axis whose numbers mean nothing
+    xlim, ylim:      fixed limits; None takes the range of the data over all frames
+    xscale, yscale:  "linear" or "log"
+    equal:           one unit is as long on x as on y (vectors, circles)
+    bare:            no axes, y runs downwards, one unit is one cell (for `cells`)
+    width:           share of the explorer's width
+    zero:            draw a line at y = 0
+    """
+
+    xlabel: str = ""
+    ylabel: str | None = ""
+    title: str = ""
+    xlim: tuple | None = None
+    ylim: tuple | None = None
+    xscale: str = "linear"
+    yscale: str = "linear"
+    equal: bool = False
+    bare: bool = False
+    width: float = 1.0
+    zero: bool = False
+
+    def __post_init__(self):
+        for name in ("xscale", "yscale"):
+            if getattr(self, name) not in ("linear", "log"):
+                raise ValueError(f'Panel: {name} is {getattr(self, name)!r}, expected "linear" or "log"')
+
+
+def _style(kind, color, panel, **more):
+    if color not in COLORS:
+        raise ValueError(f"{kind}: color {color!r} is not in the palette {COLORS}")
+    return {"color": color, "panel": panel, **more}
+
+
+def _vectors(kind, **named):
+    """The arguments as float arrays of one length; a scalar counts as one value."""
+    arrays = {name: np.atleast_1d(np.asarray(value, dtype=float)) for name, value in named.items()}
+    lengths = {name: array.shape for name, array in arrays.items()}
+    if len(set(lengths.values())) != 1 or any(array.ndim != 1 for array in arrays.values()):
+        raise ValueError(f"{kind}: expected vectors of one length, got shapes {lengths}")
+    return arrays
+
+
+def lines(x, y, *, color="blue", label="", dashed=False, panel=0):
+    """A line through the points (x[i], y[i]). The label stands at its right end."""
+    return Mark("lines", _vectors("lines", x=x, y=y), _style("lines", color, panel, label=label, dashed=dashed))
+
+
+def points(x, y, *, color="blue", label="", size=9, hollow=False, panel=0):
+    """Dots of `size` pixels at (x[i], y[i]). The label stands right of the last one."""
+    style = _style("points", color, panel, label=label, size=size, hollow=hollow)
+    return Mark("points", _vectors("points", x=x, y=y), style)
+
+
+def bars(edges, height, *, color="blue", panel=0):
+    """Bars from 0 to height[i], between edges[i] and edges[i + 1]."""
+    edges, height = np.asarray(edges, dtype=float), np.atleast_1d(np.asarray(height, dtype=float))
+    if edges.ndim != 1 or height.ndim != 1 or len(edges) != len(height) + 1:
+        raise ValueError(f"bars: expected one more edge than bars, got {edges.shape} edges and {height.shape} heights")
+    return Mark("bars", {"edges": edges, "height": height}, _style("bars", color, panel))
+
+
+def arrows(x, y, dx, dy, *, color="blue", label="", panel=0):
+    """Arrows from (x[i], y[i]) to (x[i] + dx[i], y[i] + dy[i]). The label stands at the last tip."""
+    return Mark("arrows", _vectors("arrows", x=x, y=y, dx=dx, dy=dy), _style("arrows", color, panel, label=label))
+
+
+def text(x, y, string, *, color="grey", align="start", bold=False, panel=0):
+    """Words at (x, y); `align` is "start", "middle" or "end". The words may change from frame to frame."""
+    if align not in ("start", "middle", "end"):
+        raise ValueError(f'text: align is {align!r}, expected "start", "middle" or "end"')
+    return Mark("text", _vectors("text", x=x, y=y), _style("text", color, panel, align=align, bold=bold), str(string))
+
+
+def cells(values, *, at=(0, 0), limit=None, digits=None, names=None, outline=None, panel=0):
+    """Unit cells, for a `bare` panel, where rows run downwards.
+
+    at: (column, row) of the upper left cell of a 2-D grid; or two arrays of the shape of `values`, the column and the
+        row of every cell.
+    Either numbers: the fill runs from orange (-limit) over pale (0) to blue (+limit), and `digits` writes them;
+    or codes: `names` = ("", "a", "b") leaves code 0 pale and fills code 1 blue, 2 orange, 3 teal, with the name written
+    in the cell, so that no group is told by color alone.
+    outline: 0/1 array of the same shape; 1 draws a thick frame.
+    """
+    values = np.asarray(values, dtype=float)
+    if np.ndim(at[0]) == 0:
+        if values.ndim != 2:
+            raise ValueError(f"cells: expected a 2-D array of values, got shape {values.shape}")
+        rows, columns = np.indices(values.shape)
+        at = columns + at[0], rows + at[1]
+    arrays = {"x": at[0], "y": at[1], "values": values}
+    arrays["outline"] = np.zeros(values.shape) if outline is None else outline
+    arrays = {name: np.asarray(array, dtype=float) for name, array in arrays.items()}
+    for name, array in arrays.items():
+        if array.shape != values.shape:
+            raise ValueError(f"cells: {name} has shape {array.shape}, expected {values.shape} as the values")
+    if (names is None) == (limit is None):
+        raise ValueError("cells: give either limit= (numbers) or names= (codes)")
+    style = {
+        "panel": panel,
+        "limit": limit,
+        "digits": digits,
+        "names": None if names is None else list(names),
+    }
+    return Mark("cells", {name: array.ravel() for name, array in arrays.items()}, style)

@@ -1,0 +1,95 @@
+"""One look, and one way to show a figure."""
+
+import base64
+import io
+
+import IPython.display
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from PIL import Image
+
+from helpers import COLORS, new_figure, show
+
+
+@pytest.fixture
+def displayed(monkeypatch):
+    shown = []
+    monkeypatch.setattr(IPython.display, "display", lambda data, **more: shown.append((data, more)))
+    return shown
+
+
+def a_figure():
+    fig, ax = new_figure()
+    ax.plot([0, 1], [0, 1])
+    return fig
+
+
+def test_show_displays_a_png_with_the_caption_as_text_and_alternative_text(displayed, capsys):
+    assert show(a_figure(), "Mean 0.5.") is None
+    ((data, more),) = displayed
+    assert Image.open(io.BytesIO(base64.b64decode(data["image/png"]))).format == "PNG"
+    assert data["text/plain"] == "Mean 0.5."
+    assert more["metadata"]["image/png"]["alt"] == "Mean 0.5."
+    assert capsys.readouterr().out == "Mean 0.5.\n"
+
+
+def test_show_closes_the_figure_so_that_it_is_not_shown_twice(displayed):
+    show(a_figure(), "c")
+    assert plt.get_fignums() == []
+
+
+def test_the_background_is_opaque_white(displayed):
+    show(a_figure(), "c")
+    picture = Image.open(io.BytesIO(base64.b64decode(displayed[0][0]["image/png"])))
+    assert picture.convert("RGBA").getpixel((0, 0)) == (255, 255, 255, 255)
+
+
+def test_the_same_figure_gives_the_same_bytes(displayed):
+    show(a_figure(), "c")
+    show(a_figure(), "c")
+    assert displayed[0][0]["image/png"] == displayed[1][0]["image/png"]
+
+
+def test_the_first_colors_are_blue_and_orange():
+    fig, ax = new_figure()
+    first, second = (ax.plot([0, 1])[0].get_color() for _ in range(2))
+    plt.close(fig)
+    assert (first, second) == (COLORS["blue"], COLORS["orange"])
+
+
+def test_new_figure_gives_as_many_axes_as_asked():
+    fig, axes = new_figure(2, 3, sharex=True)
+    plt.close(fig)
+    assert axes.shape == (2, 3)
+
+
+@pytest.mark.parametrize("caption", ["", "  ", None, 3])
+def test_a_missing_caption_is_refused(caption):
+    fig = a_figure()
+    with pytest.raises(ValueError, match="expected a sentence as the caption"):
+        show(fig, caption)
+    plt.close(fig)
+
+
+def test_something_else_than_a_figure_is_refused():
+    with pytest.raises(TypeError, match=r"got ndarray; write fig, ax = new_figure\(\)"):
+        show(np.ones(3), "c")
+
+
+def contrast(color, background=(255, 255, 255)):
+    """WCAG 2 contrast ratio."""
+
+    def light(rgb):
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in np.array(rgb) / 255]
+        return np.dot(linear, [0.2126, 0.7152, 0.0722])
+
+    one, two = sorted([light(color), light(background)])
+    return (two + 0.05) / (one + 0.05)
+
+
+def test_words_in_pictures_are_readable_on_white():
+    from helpers.explorer.picture import TEXT, WORDS
+
+    for color in [TEXT, *WORDS.values()]:
+        assert contrast([int(color[k : k + 2], 16) for k in (1, 3, 5)]) >= 4.5, color
