@@ -1,0 +1,111 @@
+"""The Quiz widget: questions beside the lesson, answered in the browser.
+
+`Quiz("01")` shows a lesson's skill check, `Quiz("01", only="nan_probe")` one question of it, usually a
+prediction made before the next cell runs. Python sends the questions once and hears nothing back: answers
+stay in the browser's localStorage under `normalization-notebooks/<lesson>/<key>`, so answering changes no
+file and needs no kernel. Where widgets do not run (GitHub, print, an untrusted notebook) a static twin shows
+the same questions.
+"""
+
+import html
+import textwrap
+
+import anywidget
+import traitlets
+
+from ..sources import slim
+from .questions import FOLDER, find_lesson, lesson_names, read_questions
+
+__all__ = ["Quiz", "find_lesson", "lesson_names", "read_questions"]
+
+LETTERS = "ABCDE"
+
+
+class Quiz(anywidget.AnyWidget):
+    """Questions of one lesson, with feedback on every answer.
+
+    lesson   name of the lesson, or a beginning that only one lesson has: "01_axis_intuition" or "01".
+    only     key of one question; without it, all questions of the skill check (kind "check"), with a score.
+
+    Raises ValueError, with the names that exist, for an unknown lesson or key, and with the place and the fix
+    for a question file that breaks the format (see `helpers/quiz/questions.py`).
+    """
+
+    _esm = slim(FOLDER / "quiz.js")
+    _css = slim(FOLDER / "quiz.css")
+
+    lesson = traitlets.Unicode().tag(sync=True)
+    kind = traitlets.Unicode().tag(sync=True)
+    questions = traitlets.List().tag(sync=True)
+
+    def __init__(self, lesson, only=None):
+        lesson = find_lesson(lesson)
+        _, questions = read_questions(FOLDER / f"{lesson}.toml")
+        if only is None:
+            chosen = [question for question in questions if question["kind"] == "check"]
+            wanted = "questions of kind 'check'"
+        else:
+            chosen = [question for question in questions if question["key"] == only]
+            wanted = f"question {only!r}"
+        if not chosen:
+            keys = ", ".join(repr(question["key"]) for question in questions)
+            raise ValueError(f"Quiz: lesson {lesson!r} has no {wanted}; its keys are {keys}")
+        self._only = only
+        # All chosen questions are of one kind, so it is sent once.
+        kinds = [question.pop("kind") for question in chosen]
+        super().__init__(lesson=lesson, kind=kinds[0], questions=chosen)
+
+    def __repr__(self):
+        only = "" if self._only is None else f", only={self._only!r}"
+        return f"Quiz({self.lesson!r}{only})"
+
+    def _repr_mimebundle_(self, **kwargs):
+        """The widget, and beside it what a place without widgets shows. Same text on every run."""
+        bundle = super()._repr_mimebundle_(**kwargs)
+        data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
+        twins = {"text/plain": _as_text(self.questions), "text/html": _as_html(self.questions)}
+        return {**data, **twins}, metadata
+
+
+def _number(index, questions):
+    return f"{index}. " if len(questions) > 1 else ""
+
+
+def _as_text(questions):
+    """Prompts and lettered options, without the answers."""
+    lines = []
+    for index, question in enumerate(questions, 1):
+        lines += ["", *textwrap.wrap(_number(index, questions) + question["prompt"], 88)]
+        lines += [f"    {line}" for line in question.get("code", "").splitlines()]
+        for letter, option in zip(LETTERS, question["options"], strict=False):
+            lines += textwrap.wrap(option, 88, initial_indent=f"  {letter}. ", subsequent_indent=" " * 5)
+    return "\n".join(lines[1:])
+
+
+def _as_html(questions):
+    """Prompts and lettered options, the answers folded away.
+
+    The letters are text, because the answers name them and a sanitizer may drop the type of a list.
+    """
+    parts = []
+    for index, question in enumerate(questions, 1):
+        parts.append(f"<p><strong>{_number(index, questions)}{_escaped(question['prompt'])}</strong></p>")
+        if "code" in question:
+            parts.append(f"<pre>{html.escape(question['code'])}</pre>")
+        lettered = zip(LETTERS, map(_escaped, question["options"]), strict=False)
+        parts.append("<p>" + "<br>\n".join(f"{letter}. {option}" for letter, option in lettered) + "</p>")
+    parts.append("<details><summary>Answers</summary>")
+    for index, question in enumerate(questions, 1):
+        right = question["right"]
+        answer = [f"{_number(index, questions)}{LETTERS[right]} is right."]
+        whys = zip(LETTERS, map(_escaped, question["whys"]), strict=False)
+        answer += [f"{letter}: {why}" for letter, why in whys]
+        parts.append("<p>" + "<br>\n".join(answer) + "</p>")
+    parts.append("</details>")
+    return "<div>\n" + "\n".join(parts) + "\n</div>"
+
+
+def _escaped(text):
+    """HTML of a text in which only backticks mean something."""
+    pieces = html.escape(text).split("`")
+    return "".join(f"<code>{piece}</code>" if i % 2 else piece for i, piece in enumerate(pieces))

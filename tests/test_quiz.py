@@ -1,0 +1,365 @@
+"""The quiz: question files, what a broken one says, the widget's state and its static twins."""
+
+import html
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from helpers.quiz import Quiz, find_lesson, lesson_names, read_questions
+from helpers.quiz.questions import FOLDER
+
+LESSONS = lesson_names()
+
+GOOD = """
+title = "Test"
+
+[[question]]
+key = "one"
+kind = "check"
+prompt = "What is `1 < 2`?"
+
+[[question.option]]
+text = "`True`"
+right = true
+why = "One is smaller."
+
+[[question.option]]
+text = "`False`"
+why = "One is not larger."
+
+[[question.option]]
+text = "An error"
+why = "Numbers compare."
+"""
+
+OPTION = '[[question.option]]\ntext = "extra {}"\nwhy = "Because."\n'
+
+
+def every_quiz():
+    """(lesson, only) for every quiz that a notebook can show."""
+    for lesson in LESSONS:
+        found = read_questions(FOLDER / f"{lesson}.toml")[1]
+        if any(question["kind"] == "check" for question in found):
+            yield lesson, None
+        yield from ((lesson, question["key"]) for question in found)
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Reads questions from a text."""
+
+    def read(text):
+        path = tmp_path / "77_test.toml"
+        path.write_text(text, encoding="utf-8")
+        return read_questions(path)
+
+    return read
+
+
+@pytest.fixture
+def show(tmp_path, monkeypatch):
+    """A Quiz of questions given as a text; closed afterwards."""
+    quizzes = []
+
+    def show(text, only=None):
+        (tmp_path / "77_test.toml").write_text(text, encoding="utf-8")
+        monkeypatch.setattr("helpers.quiz.FOLDER", tmp_path)
+        monkeypatch.setattr("helpers.quiz.find_lesson", lambda lesson: find_lesson(lesson, tmp_path))
+        quizzes.append(Quiz("77", only=only))
+        return quizzes[-1]
+
+    yield show
+    for quiz in quizzes:
+        quiz.close()
+
+
+def twins(quiz):
+    data, _ = quiz._repr_mimebundle_()
+    return data["text/plain"], data["text/html"]
+
+
+# The files that the lessons use
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_every_question_file_of_the_lessons_is_valid(lesson):
+    title, found = read_questions(FOLDER / f"{lesson}.toml")
+    assert title and found
+    for question in found:
+        assert 3 <= len(question["options"]) == len(question["whys"]) <= 5
+        assert all(why.endswith(".") for why in question["whys"]), question["key"]
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_the_explanations_of_a_prediction_name_the_next_cell(lesson):
+    for question in read_questions(FOLDER / f"{lesson}.toml")[1]:
+        if question["kind"] == "prediction":
+            assert all("next cell" in why for why in question["whys"]), question["key"]
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_the_right_option_has_no_fixed_place(lesson):
+    found = read_questions(FOLDER / f"{lesson}.toml")[1]
+    assert len({question["right"] for question in found}) > 1
+
+
+def test_lesson_00_and_01_ask_what_their_notebooks_need():
+    checks = {}
+    for lesson in ("00_start_here", "01_axis_intuition"):
+        found = read_questions(FOLDER / f"{lesson}.toml")[1]
+        checks[lesson] = sum(question["kind"] == "check" for question in found)
+    assert checks["00_start_here"] >= 3
+    assert checks["01_axis_intuition"] >= 6
+
+
+# The format
+
+
+def test_a_good_file_gives_title_and_questions_in_the_order_of_the_file(read):
+    title, found = read(GOOD + GOOD.split('title = "Test"')[1].replace('"one"', '"another"'))
+    assert title == "Test"
+    assert [question["key"] for question in found] == ["one", "another"]
+    assert found[0]["options"] == ["`True`", "`False`", "An error"]
+    assert found[0]["whys"][2] == "Numbers compare."
+    assert found[0]["right"] == 0
+    assert "code" not in found[0]
+
+
+def test_code_keeps_its_lines_and_a_prompt_becomes_one_line(read):
+    text = GOOD.replace('prompt = "What is `1 < 2`?"', 'prompt = """\nTwo\n  lines"""\ncode = """\na = 1\n  b"""')
+    (question,) = read(text)[1]
+    assert question["prompt"] == "Two lines"
+    assert question["code"] == "a = 1\n  b"
+
+
+def test_the_fingerprint_changes_with_what_is_asked_and_not_with_the_explanations(read):
+    def mark(old="", new=""):
+        assert old in GOOD
+        return read(GOOD.replace(old, new, 1) if old else GOOD)[1][0]["mark"]
+
+    assert mark() == mark() == mark("Numbers compare.", "They do.") == mark('"Test"', '"T"')
+    assert mark("An error", "A warning") != mark()
+    assert mark("What is", "What was") != mark()
+    swapped = GOOD.replace("right = true\n", "").replace('text = "An error"', 'text = "An error"\nright = true')
+    assert read(swapped)[1][0]["mark"] != mark()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('title = "Test"', "", "77_test.toml: title is missing"),
+        ('title = "Test"', 'title = "Test"\nauthor = "me"', "77_test.toml: unknown field 'author'"),
+        ('title = "Test"', "title = Test", "77_test.toml: not valid TOML: .*line 2"),
+        ('key = "one"', "", "question 1: key is missing"),
+        ('key = "one"', "key = 1", "question 1: key must be text between quotes and not empty, got 1"),
+        ('key = "one"', 'key = "One two"', "question 1: key 'One two' must be lower-case"),
+        ('key = "one"', 'key = "one"\nkey = "one"', "77_test.toml: not valid TOML"),
+        ('key = "one"', 'key = "one"\nhint = "x"', r"question 1 \(one\): unknown field 'hint'"),
+        ('kind = "check"', "", r"question 1 \(one\): kind is missing"),
+        ('kind = "check"', 'kind = "exam"', "kind must be 'prediction' or 'check', got 'exam'"),
+        ('prompt = "What is `1 < 2`?"', "", "prompt is missing"),
+        ('prompt = "What is `1 < 2`?"', 'prompt = "  "', "prompt must be text between quotes and not empty"),
+        ('prompt = "What is `1 < 2`?"', 'prompt = "What is `1?"', "prompt has a backtick without a partner"),
+        ('prompt = "What is `1 < 2`?"', 'prompt = "x"\ncode = 3', "code must be text between quotes"),
+        ('why = "Numbers compare."', "", r"question 1 \(one\), option 3: why is missing"),
+        ('why = "Numbers compare."', 'why = ""', "option 3: why must be text between quotes and not empty"),
+        ('why = "Numbers compare."', "why = true", "option 3: why must be text between quotes"),
+        ('why = "Numbers compare."', 'why = "x"\nscore = 2', "option 3: unknown field 'score'"),
+        ('text = "An error"', "", "option 3: text is missing"),
+        ('text = "An error"', 'text = "`False`"', "two options have the same text"),
+        ("right = true", "", "0 options have right = true, expected exactly 1"),
+        ("right = true", 'right = "true"', "option 1: right must be true or false without quotes, got 'true'"),
+        ("right = true", "right = 1", "option 1: right must be true or false without quotes, got 1"),
+        ('text = "An error"', 'text = "An error"\nright = true', "2 options have right = true"),
+        (GOOD[GOOD.index('[[question.option]]\ntext = "An error"') :], "", "has 2 options, expected 3 to 5"),
+    ],
+)
+def test_a_broken_file_is_refused_with_place_and_fix(read, old, new, message):
+    assert GOOD.count(old) == 1
+    with pytest.raises(ValueError, match=message) as error:
+        read(GOOD.replace(old, new))
+    assert "77_test.toml" in str(error.value)
+
+
+def test_options_that_are_not_tables_are_refused(read):
+    text = GOOD.split("[[question.option]]")[0] + 'option = ["A", "B", "C"]\n'
+    with pytest.raises(ValueError, match=r"option must be written as \[\[question.option\]\]"):
+        read(text)
+
+
+def test_questions_that_are_not_tables_are_refused(read):
+    with pytest.raises(ValueError, match=r"question must be written as \[\[question\]\]"):
+        read('title = "Test"\nquestion = "What?"\n')
+
+
+def test_a_file_without_questions_is_refused(read):
+    with pytest.raises(ValueError, match=r"77_test.toml: has no questions"):
+        read('title = "Test"\n')
+
+
+def test_six_options_are_too_many(read):
+    assert read(GOOD + OPTION.format(4) + OPTION.format(5))
+    with pytest.raises(ValueError, match="has 6 options, expected 3 to 5"):
+        read(GOOD + OPTION.format(4) + OPTION.format(5) + OPTION.format(6))
+
+
+def test_a_key_used_twice_is_refused(read):
+    with pytest.raises(ValueError, match="question 2: key 'one' is used twice"):
+        read(GOOD + GOOD.split('title = "Test"')[1])
+
+
+def test_a_file_that_is_not_utf8_is_refused(tmp_path):
+    path = tmp_path / "77_test.toml"
+    path.write_bytes(GOOD.replace("Numbers", "N\xfcmbers").encode("latin-1"))
+    with pytest.raises(ValueError, match="77_test.toml: not UTF-8 text"):
+        read_questions(path)
+
+
+# Choosing a lesson and a question
+
+
+def test_a_lesson_is_found_by_its_name_or_by_a_beginning_that_only_it_has(tmp_path):
+    for name in ("01_axis", "01_axis_more", "02_batch"):
+        (tmp_path / f"{name}.toml").touch()
+    assert find_lesson("02", tmp_path) == "02_batch"
+    assert find_lesson("01_axis", tmp_path) == "01_axis"
+    assert find_lesson("01_axis_", tmp_path) == "01_axis_more"
+    with pytest.raises(ValueError, match="'01' fits several lessons: '01_axis', '01_axis_more'"):
+        find_lesson("01", tmp_path)
+
+
+@pytest.mark.parametrize("lesson", ["99", "", "axis", "../quiz/01", 1, None, ["01"]])
+def test_an_unknown_lesson_lists_those_that_exist(lesson):
+    with pytest.raises(ValueError, match="'00_start_here', '01_axis_intuition'"):
+        Quiz(lesson)
+
+
+def test_an_unknown_question_lists_the_keys(show):
+    with pytest.raises(ValueError, match="lesson '77_test' has no question 'two'; its keys are 'one'"):
+        show(GOOD, only="two")
+
+
+def test_a_lesson_without_check_questions_has_no_skill_check(show):
+    text = GOOD.replace('"check"', '"prediction"')
+    with pytest.raises(ValueError, match="has no questions of kind 'check'; its keys are 'one'"):
+        show(text)
+    assert show(text, only="one").kind == "prediction"
+
+
+def test_the_skill_check_leaves_predictions_out(show):
+    prediction = GOOD.split('title = "Test"')[1].replace('"one"', '"guess"').replace('"check"', '"prediction"')
+    quiz = show(GOOD + prediction)
+    assert quiz.kind == "check"
+    assert [question["key"] for question in quiz.questions] == ["one"]
+
+
+# What is sent and what is shown without widgets
+
+
+@pytest.mark.parametrize(("lesson", "only"), list(every_quiz()))
+def test_the_state_is_small_plain_data(lesson, only):
+    quiz = Quiz(lesson, only=only)
+    state = quiz.get_state()
+    own = {name: state[name] for name in ("lesson", "kind", "questions")}
+    assert own["lesson"] == lesson
+    assert len(json.dumps(own)) < (6000 if only is None else 1500)
+    # The code travels with every widget of a notebook.
+    assert len(state["_esm"]) + len(state["_css"]) < 9000
+    quiz.close()
+
+
+@pytest.mark.parametrize(("lesson", "only"), list(every_quiz()))
+def test_the_static_twins_are_deterministic_and_hold_every_option(lesson, only):
+    quiz, again = Quiz(lesson, only=only), Quiz(lesson, only=only)
+    text, page = twins(quiz)
+    assert (text, page) == twins(again)
+    assert repr(quiz) == repr(again)
+    squeezed = " ".join(text.split())
+    for question in quiz.questions:
+        for letter, option, why in zip("ABCDE", question["options"], question["whys"], strict=False):
+            assert f"{letter}. {option}" in squeezed
+            assert why not in squeezed
+            assert _code(option) in page
+            assert _code(why) in page.split("<details>")[1]
+        assert _code(question["prompt"]) in page.split("<details>")[0]
+        assert f"{'ABCDE'[question['right']]} is right.<br>" in page.split("<details>")[1]
+    quiz.close()
+    again.close()
+
+
+def _code(text):
+    return re.sub("`(.*?)`", r"<code>\1</code>", html.escape(text))
+
+
+def test_the_text_twin_is_exactly_prompt_and_lettered_options(show):
+    text = show(GOOD.replace('"check"', '"prediction"\ncode = "x = 1"'), only="one")
+    assert twins(text)[0] == "What is `1 < 2`?\n    x = 1\n  A. `True`\n  B. `False`\n  C. An error"
+
+
+def test_the_html_twin_folds_the_right_letter_away(show):
+    page = twins(show(GOOD))[1]
+    assert "A is right." in page.split("<summary>Answers</summary>")[1]
+    assert "is right" not in page.split("<details>")[0]
+
+
+def test_the_widget_comes_with_both_twins(show):
+    data, metadata = show(GOOD)._repr_mimebundle_()
+    assert set(data) == {"application/vnd.jupyter.widget-view+json", "text/plain", "text/html"}
+    assert metadata == {}
+
+
+def test_the_repr_says_how_to_make_it_again(show):
+    assert repr(show(GOOD)) == "Quiz('77_test')"
+    assert repr(show(GOOD, only="one")) == "Quiz('77_test', only='one')"
+
+
+# Text is text
+
+
+def test_markup_in_any_text_is_escaped_in_the_html_twin(show):
+    evil = "<img src=x onerror=alert(1)><script>alert(2)</script> & 'q' `<b>`"
+    text = GOOD.replace("An error", evil).replace("Numbers compare.", evil).replace("What is `1 < 2`?", evil)
+    text = text.replace('kind = "check"', f'kind = "check"\ncode = "</pre>{evil}"')
+    found = []
+
+    class Tags(HTMLParser):
+        def handle_starttag(self, tag, attrs):
+            found.append((tag, attrs))
+
+    Tags().feed(twins(show(text))[1])
+    allowed = {"div", "p", "strong", "code", "pre", "br", "details", "summary"}
+    assert found and all(tag in allowed and not attrs for tag, attrs in found)
+
+
+def test_the_browser_side_has_no_way_to_read_text_as_html():
+    source = (FOLDER / "quiz.js").read_text(encoding="utf-8")
+    for danger in (
+        "innerHTML outerHTML insertAdjacentHTML document.write createContextualFragment DOMParser setHTML srcdoc "
+        "eval Function( import( fetch( XMLHttpRequest http"
+    ).split():
+        assert danger not in source, danger
+    assert "import " not in source
+
+
+def test_the_browser_side_never_writes_to_the_model():
+    source = (FOLDER / "quiz.js").read_text(encoding="utf-8")
+    assert set(re.findall(r"model\.(\w+)", source)) == {"get"}
+
+
+def test_what_is_sent_is_the_source_without_comments_and_indentation():
+    for name, sent in (("quiz.js", Quiz._esm), ("quiz.css", Quiz._css)):
+        source = (FOLDER / name).read_text(encoding="utf-8")
+        # Taking lines out is safe only while no string or comment runs over two of them.
+        assert all(line.replace('"`"', "").count("`") % 2 == 0 for line in str(sent).splitlines())
+        assert source.count("/*") == source.count("*/") == len(re.findall(r"^/\*.*\*/$", source, re.M))
+        code = [line.strip() for line in source.splitlines()]
+        kept = [line for line in code if line and not line.startswith(("//", "/*"))]
+        assert str(sent).splitlines() == kept
+
+
+def test_the_questions_module_needs_only_the_standard_library():
+    source = (FOLDER / "questions.py").read_text(encoding="utf-8")
+    imported = re.findall(r"^(?:import|from) (\w+)", source, re.M)
+    assert set(imported) == {"hashlib", "json", "pathlib", "re", "tomllib"}
