@@ -177,13 +177,17 @@ function drawLabels(panel, marks, position) {
   return places.map(({ x, y, mark }) => node("text", { x, y: y + 4, class: `words ${mark.color}` }, mark.label));
 }
 
-// ipywidgets names a slider in a label beside it; screen readers need the name and the value on the handle itself.
-function nameControls(figure, spec, chosen) {
-  const sliders = figure.closest(".explorer")?.querySelectorAll(".widget-hslider .noUi-handle") ?? [];
-  const isSlider = spec.names.map((name, k) => k).filter((k) => spec.kinds[k] === "slider");
-  sliders.forEach((handle, k) => {
-    handle.setAttribute("aria-label", spec.names[isSlider[k]]);
-    handle.setAttribute("aria-valuetext", spec.options[isSlider[k]][chosen[isSlider[k]]]);
+// What ipywidgets leaves out. A slider's name stands in a label beside it; screen readers need the name and the value on
+// the handle itself. And JupyterLab would take the arrow keys of a focused menu for moving between cells.
+function helpControls(figure, spec, chosen) {
+  const explorer = figure.closest(".explorer");
+  const sliders = spec.names.map((name, k) => k).filter((k) => spec.kinds[k] === "slider");
+  explorer?.querySelectorAll(".noUi-handle").forEach((handle, k) => {
+    handle.setAttribute("aria-label", spec.names[sliders[k]]);
+    handle.setAttribute("aria-valuetext", spec.options[sliders[k]][chosen[sliders[k]]]);
+  });
+  explorer?.querySelectorAll("select, input, .noUi-handle").forEach((control) => {
+    control.setAttribute("data-lm-suppress-shortcuts", "true");
   });
 }
 
@@ -220,7 +224,7 @@ function render({ model, el }) {
       layers[number].replaceChildren(...drawn, ...drawLabels(panel, here, position));
     });
     caption.textContent = model.get("captions")[captionOf[position]];
-    nameControls(figure, spec, chosen);
+    helpControls(figure, spec, chosen);
   }
 
   // One drawing per screen refresh, however many controls changed.

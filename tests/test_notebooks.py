@@ -1,0 +1,220 @@
+"""The rules that every lesson keeps. Whether its outputs are still true is nbval's part, in the same pytest call."""
+
+import ast
+import json
+import re
+from statistics import median
+
+import nbformat
+import pytest
+from lessons import LESSONS, ROOT, read
+
+MAX_BYTES = 400_000
+HEADINGS = ["Exercises", "Skill check", "Recap", "Your notes", "References"]
+
+
+@pytest.fixture(params=LESSONS, ids=lambda path: path.stem)
+def lesson(request):
+    return request.param
+
+
+def code_cells(path):
+    return [cell for cell in read(path).cells if cell.cell_type == "code"]
+
+
+def prose(path):
+    return "\n\n".join(cell.source for cell in read(path).cells if cell.cell_type == "markdown")
+
+
+def headings(path):
+    """[(level, words)] of all headings, code fences left out."""
+    text = re.sub(r"```.*?```", "", prose(path), flags=re.DOTALL)
+    return [(len(marks), words.strip()) for marks, words in re.findall(r"^(#+) (.+)$", text, flags=re.MULTILINE)]
+
+
+def streams(path, name):
+    return [
+        output.text
+        for cell in code_cells(path)
+        for output in cell.outputs
+        if output.output_type == "stream" and output.name == name
+    ]
+
+
+def test_there_are_lessons():
+    assert [path.stem for path in LESSONS][:2] == ["00_start_here", "01_axis_intuition"]
+
+
+def test_it_is_a_valid_notebook_of_a_size_to_share(lesson):
+    nbformat.validate(read(lesson))
+    assert lesson.stat().st_size <= MAX_BYTES
+
+
+def test_it_begins_with_title_promise_goals_needs_and_time(lesson):
+    first, second = read(lesson).cells[:2]
+    assert first.cell_type == "markdown" and first.source.startswith(f"# {lesson.stem[:2]} ")
+    for part in ("**You will be able to**", "**You need**", "**Time**"):
+        assert part in first.source
+    goals = re.findall(r"^- ", first.source, flags=re.MULTILINE)
+    assert len(goals) == 3
+    assert re.search(r"\d+ minutes", first.source)
+    assert second.cell_type == "code" and '(p / "helpers" / "norms.py").is_file()' in second.source
+
+
+def test_sections_and_closing_parts_come_in_order(lesson):
+    words = [words for level, words in headings(lesson) if level == 2]
+    assert words[-len(HEADINGS) :] == HEADINGS
+    sections = words[: -len(HEADINGS)]
+    assert [int(section.split()[0]) for section in sections] == list(range(1, len(sections) + 1))
+    assert len(sections) >= 3
+    assert "**The formula card.**" in prose(lesson)
+
+
+def test_there_is_one_title_and_no_heading_level_is_skipped(lesson):
+    levels = [level for level, _ in headings(lesson)]
+    assert levels.count(1) == 1 and levels[0] == 1
+    assert all(after <= before + 1 for before, after in zip(levels, levels[1:], strict=False))
+
+
+def test_cells_are_short_and_few(lesson):
+    lengths = [len(cell.source.splitlines()) for cell in code_cells(lesson)]
+    assert len(read(lesson).cells) <= 45
+    assert median(lengths) <= 8
+    assert max(lengths) <= 25
+
+
+def test_every_section_has_a_prediction_or_asks_and_a_check(lesson):
+    """Start here shows each part once; every other lesson predicts in most sections and checks in all."""
+    sections, current = [], None
+    for cell in read(lesson).cells:
+        if cell.cell_type == "markdown" and (found := re.findall(r"^## (.+)$", cell.source, flags=re.MULTILINE)):
+            current = [found[-1], ""]
+            sections.append(current)
+        elif current and cell.cell_type == "code":
+            current[1] += cell.source + "\n"
+    numbered = [(title, code) for title, code in sections if title[0].isdigit()]
+    predicted = [title for title, code in numbered if "only=" in code]
+    if not lesson.stem.startswith("00"):
+        assert len(predicted) >= 0.7 * len(numbered)
+        assert [title for title, code in numbered if "check_" not in code] == []
+
+
+def test_it_has_explorers_and_exercises(lesson):
+    code = "\n".join(cell.source for cell in code_cells(lesson))
+    first = lesson.stem.startswith("00")
+    assert len(re.findall(r"^Explorer\(", code, flags=re.MULTILINE)) >= (1 if first else 2)
+    assert sum("exercise" in cell.metadata.get("tags", []) for cell in code_cells(lesson)) == (1 if first else 3)
+    assert "**Trap" in prose(lesson) or first
+
+
+def test_each_exercise_is_a_stub_to_do_and_a_hidden_solution_that_passes(lesson):
+    stubs = [cell for cell in code_cells(lesson) if "exercise" in cell.metadata.get("tags", [])]
+    solutions = [cell for cell in code_cells(lesson) if "solution" in cell.metadata.get("tags", [])]
+    assert len(stubs) == len(solutions)
+    for stub, solution in zip(stubs, solutions, strict=True):
+        name = re.search(r'check_exercise\("(\w+)"', stub.source)[1]
+        assert f'check_exercise("{name}"' in solution.source
+        assert stub.outputs[0].text.startswith(f"TODO - {name}")
+        assert solution.outputs[0].text.startswith(f"PASS - {name}")
+        assert solution.metadata.get("jupyter", {}).get("source_hidden") is True
+        function = next(n for n in ast.parse(stub.source).body if isinstance(n, (ast.FunctionDef, ast.ClassDef)))
+        solved = next(n for n in ast.parse(solution.source).body if getattr(n, "name", "") == function.name)
+        if isinstance(function, ast.FunctionDef):
+            assert ast.dump(function.args) == ast.dump(solved.args), "stub and solution have the same arguments"
+    assert prose(lesson).count("<summary>") >= 2 * len(stubs), "hints"
+
+
+def test_it_ends_with_a_summary_in_which_all_checks_passed(lesson):
+    """Two checks of one name would count once, so this also holds their names apart."""
+    last = read(lesson).cells[-1]
+    assert last.source == "summary()"
+    passed, ran = re.fullmatch(r"(\d+) of (\d+) checks passed\n", last.outputs[0].text).groups()
+    assert passed == ran
+    lines = "".join(streams(lesson, "stdout")).splitlines()
+    in_rehearsal = sum(
+        line.startswith("PASS - ")
+        for cell in code_cells(lesson)
+        if "rehearsal" in cell.source
+        for o in cell.outputs
+        for line in o.get("text", "").splitlines()
+    )
+    assert int(ran) == sum(line.startswith("PASS - ") for line in lines) - in_rehearsal
+
+
+def test_a_fail_stands_only_where_it_is_rehearsed(lesson):
+    for cell in code_cells(lesson):
+        if any(re.search("^FAIL", o.get("text", ""), flags=re.MULTILINE) for o in cell.outputs):
+            assert "with rehearsal():" in cell.source
+
+
+def test_nothing_went_to_stderr_and_nothing_raised(lesson):
+    assert streams(lesson, "stderr") == []
+    assert [o for cell in code_cells(lesson) for o in cell.outputs if o.output_type == "error"] == []
+
+
+def test_it_is_stored_in_normal_form(lesson):
+    nb = read(lesson)
+    assert nb.metadata.kernelspec.name == "python3"
+    assert [cell.execution_count for cell in code_cells(lesson)] == list(range(1, len(code_cells(lesson)) + 1))
+    assert len({cell.id for cell in nb.cells}) == len(nb.cells)
+    for cell in nb.cells:
+        assert set(cell.metadata) <= {"tags", "jupyter"}
+
+
+def test_it_names_no_place_on_a_machine(lesson):
+    raw = lesson.read_text(encoding="utf-8")
+    assert [place for place in ("/home/", "/root/", "/Users/", "/tmp/", "/work/", ":\\\\Users") if place in raw] == []
+
+
+def test_code_does_not_do_what_strict_nbval_or_a_learner_cannot_bear(lesson):
+    for cell in code_cells(lesson):
+        assert not cell.source.rstrip().endswith(";")
+        for word in ("%matplotlib", "interact(", "plt.show", "clear_output", "np.random.seed", "input(", "open("):
+            assert word not in cell.source
+        assert "nbval-ignore-output" not in cell.metadata.get("tags", [])
+
+
+def test_check_true_is_never_given_a_constant(lesson):
+    for cell in code_cells(lesson):
+        for node in ast.walk(ast.parse(cell.source)):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "check_true":
+                assert not isinstance(node.args[1], ast.Constant)
+
+
+def test_links_lead_to_lessons_that_exist_or_to_papers(lesson):
+    for words, target in re.findall(r"\[([^\]]+)\]\(([^)\s]+)\)", prose(lesson)):
+        assert len(words) > 3
+        if not target.startswith("https://"):
+            assert (lesson.parent / target).is_file(), target
+
+
+def test_prose_has_no_emoji_and_no_long_dash(lesson):
+    assert not re.search("[\U0001f300-\U0001faff\u2014]", prose(lesson))
+
+
+def test_every_question_of_the_lesson_is_asked(lesson):
+    import tomllib
+
+    asked = set(re.findall(r'only="(\w+)"', "\n".join(cell.source for cell in code_cells(lesson))))
+    questions = tomllib.loads((ROOT / "helpers" / "quiz" / f"{lesson.stem}.toml").read_text(encoding="utf-8"))[
+        "question"
+    ]
+    assert asked == {question["key"] for question in questions if question["kind"] == "prediction"}
+    checks = [question for question in questions if question["kind"] == "check"]
+    assert len(checks) >= (3 if lesson.stem.startswith("00") else 5)
+
+
+def test_widget_state_is_stored_for_every_widget_shown(lesson):
+    nb = json.loads(lesson.read_text(encoding="utf-8"))
+    state = nb["metadata"]["widgets"]["application/vnd.jupyter.widget-state+json"]["state"]
+    for cell in nb["cells"]:
+        for output in cell.get("outputs", []):
+            view = output.get("data", {}).get("application/vnd.jupyter.widget-view+json")
+            assert view is None or view["model_id"] in state
+
+
+def test_every_picture_has_an_alternative_text(lesson):
+    for cell in code_cells(lesson):
+        for output in cell.outputs:
+            if "image/png" in output.get("data", {}):
+                assert output.metadata["image/png"]["alt"] == "".join(output.data["text/plain"])
