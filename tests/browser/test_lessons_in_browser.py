@@ -1,0 +1,181 @@
+"""Every lesson as a learner meets it: in JupyterLab, trusted and not, run and not, and as a page without a kernel."""
+
+import functools
+import http.server
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import anywidget
+import pytest
+from conftest import NODE_MODULES, ROOT
+
+HERE = Path(__file__).parent
+LESSONS = sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))
+EACH_LESSON = pytest.mark.parametrize("lesson", LESSONS)
+
+
+def open_lesson(page, lab, lesson, trusted=True):
+    path = f"notebooks/{lesson}.ipynb"
+    if trusted:
+        lab.trust(path)
+    page.goto(lab.url(path))
+    page.wait_for_selector(".jp-Notebook .jp-Cell")
+    if trusted:
+        wait_until_alive(page)
+
+
+def wait_until_alive(page):
+    """Every explorer of the page is drawn and its controls are named."""
+    page.wait_for_selector(".explorer .explorer-stage svg")
+    page.wait_for_function(
+        "document.querySelectorAll('.explorer').length == document.querySelectorAll('.explorer-stage svg').length"
+    )
+    page.wait_for_function(
+        "[...document.querySelectorAll('.explorer .noUi-handle')].every((h) => h.getAttribute('aria-label'))"
+    )
+
+
+def keys_to_move(control):
+    """(key that moves a control by one step, key that moves it back)"""
+    kind = control.evaluate("(e) => e.tagName == 'SELECT' ? 'menu' : e.type == 'checkbox' ? 'checkbox' : 'slider'")
+    if kind == "checkbox":
+        return "Space", "Space"
+    if kind == "menu":
+        at_end, keys = "(e) => e.selectedIndex == e.options.length - 1", ("ArrowDown", "ArrowUp")
+    else:
+        at_end, keys = "(e) => Number(e.ariaValueNow) >= Number(e.ariaValueMax)", ("ArrowRight", "ArrowLeft")
+    return keys[::-1] if control.evaluate(at_end) else keys
+
+
+def move_every_control(page):
+    """Move each control a step and back; returns how many there were. Fails where picture or caption stay the same."""
+    moved = 0
+    for explorer in page.query_selector_all(".explorer"):
+        picture, caption = (explorer.query_selector(s) for s in (".explorer-stage svg", ".explorer-caption"))
+        for control in explorer.query_selector_all("select, .noUi-handle, input[type=checkbox]"):
+            first = [picture.inner_html(), caption.text_content()]
+            there, back = keys_to_move(control)
+            control.focus()
+            page.keyboard.press(there)
+            changed = "([p, c, first]) => p.innerHTML != first[0] && c.textContent != first[1]"
+            page.wait_for_function(changed, arg=[picture, caption, first], timeout=5000)
+            page.keyboard.press(back)
+            same = "([p, c, first]) => p.innerHTML == first[0] && c.textContent == first[1]"
+            page.wait_for_function(same, arg=[picture, caption, first], timeout=5000)
+            moved += 1
+    return moved
+
+
+def worst_contrast(page):
+    words = page.evaluate((HERE / "readable.js").read_text())
+    assert len(words) > 10, "no words found to measure"
+    return words[:5]
+
+
+@EACH_LESSON
+def test_a_trusted_lesson_is_alive_before_anything_runs(lab, page, lesson):
+    """Controls work from the keyboard, words are readable, and axe finds nothing serious in the outputs."""
+    open_lesson(page, lab, lesson)
+    assert move_every_control(page) >= 2
+    assert worst_contrast(page)[0]["contrast"] >= 4.5, worst_contrast(page)
+    page.add_script_tag(path=str(NODE_MODULES / "axe-core" / "axe.min.js"))
+    found = page.evaluate("axe.run({include: ['.jp-OutputArea-output']}, {resultTypes: ['violations']})")
+    serious = [v for v in found["violations"] if v["impact"] in ("serious", "critical")]
+    assert serious == [], [(v["id"], v["nodes"][0]["html"][:200]) for v in serious]
+
+
+@EACH_LESSON
+def test_a_dark_page_is_readable(dark_lab, page, lesson):
+    open_lesson(page, dark_lab, lesson)
+    page.wait_for_function("document.body.dataset.jpThemeLight == 'false'")
+    assert worst_contrast(page)[0]["contrast"] >= 4.5, worst_contrast(page)
+
+
+@EACH_LESSON
+def test_running_all_cells_raises_nothing_and_leaves_the_explorers_alive(lab, page, lesson):
+    open_lesson(page, lab, lesson)
+    page.evaluate("document.querySelectorAll('.jp-InputPrompt').forEach((e) => e.textContent = '')")
+    page.click("li.lm-MenuBar-item:has-text('Run')")
+    page.click("li[data-command='runmenu:run-all']")
+    page.wait_for_function(
+        "() => [...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')].at(-1).textContent.match(/\\d/)",
+        timeout=90_000,
+    )
+    errors = page.query_selector_all("[data-mime-type$='jupyter.error'], [data-mime-type$='jupyter.stderr']")
+    assert [error.inner_text()[:300] for error in errors] == []
+    summary = page.query_selector_all(".jp-CodeCell .jp-OutputArea-output")[-1].inner_text()
+    passed, ran = summary.split(" checks")[0].split(" of ")
+    assert passed == ran and int(ran) > 3
+    wait_until_alive(page)
+    assert move_every_control(page) >= 2
+
+
+@EACH_LESSON
+def test_an_untrusted_lesson_shows_pictures_and_questions(lab, page, lesson):
+    source, copy = (lab.folder / "notebooks" / f"{lesson}{end}.ipynb" for end in ("", "_untrusted"))
+    text = source.read_text(encoding="utf-8")
+    copy.write_text(text.replace("# " + lesson[:2], "# Untrusted " + lesson[:2], 1), encoding="utf-8")
+    open_lesson(page, lab, f"{lesson}_untrusted", trusted=False)
+    page.wait_for_selector(".jp-OutputArea-output img")
+    assert page.query_selector(".explorer-stage") is None
+    for image in page.query_selector_all(".jp-OutputArea-output img"):
+        assert image.evaluate("(e) => e.naturalWidth") > 300
+    assert "Answers" in page.inner_text(".jp-Notebook")
+
+
+def test_quiz_answers_survive_a_reload(lab, page):
+    open_lesson(page, lab, "01_axis_intuition")
+    question = page.wait_for_selector(".quiz fieldset")
+    question.query_selector("input[type=radio]").focus()
+    page.keyboard.press("ArrowDown")
+    chosen = question.evaluate("(e) => [...e.querySelectorAll('input')].findIndex((i) => i.checked)")
+    question.query_selector("button").click()
+    feedback = question.query_selector("[role=status]").inner_text()
+    assert feedback.startswith(("Right.", "Not quite."))
+    page.reload()
+    question = page.wait_for_selector(".quiz fieldset")
+    page.wait_for_function("document.querySelector('.quiz fieldset [role=status]').textContent != ''")
+    assert question.evaluate("(e) => [...e.querySelectorAll('input')].findIndex((i) => i.checked)") == chosen
+    assert question.query_selector("[role=status]").inner_text() == feedback
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory):
+    """The lessons as HTML pages whose scripts are all local, served without any kernel."""
+    folder = tmp_path_factory.mktemp("site")
+    (folder / "require.js").symlink_to(NODE_MODULES / "requirejs" / "require.js")
+    (folder / "widgets").symlink_to(NODE_MODULES / "@jupyter-widgets" / "html-manager" / "dist")
+    dist = folder / "cdn" / f"anywidget@~{'.'.join(anywidget.__version__.split('.')[:2])}.*" / "dist"
+    dist.mkdir(parents=True)
+    (dist / "index.js").symlink_to(Path(sys.prefix) / "share" / "jupyter" / "nbextensions" / "anywidget" / "index.js")
+    command = [sys.executable, "-m", "nbconvert", "--to", "html", "--output-dir", str(folder)]
+    command += ["--HTMLExporter.require_js_url=require.js", "--HTMLExporter.widget_renderer_url=widgets/embed-amd.js"]
+    subprocess.run([*command, *map(str, sorted((ROOT / "notebooks").glob("*.ipynb")))], check=True, capture_output=True)
+    for html in folder.glob("*.html"):
+        text = html.read_text(encoding="utf-8")
+        load = "scriptElement.src = widgetRendererSrc;"
+        assert load in text
+        cdn = "scriptElement.setAttribute('data-jupyter-widgets-cdn', 'cdn/');"
+        html.write_text(text.replace(load, cdn + load), encoding="utf-8")
+    handler = functools.partial(QuietHandler, directory=folder)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+class QuietHandler(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *arguments):
+        pass
+
+
+@EACH_LESSON
+def test_an_exported_page_is_alive_without_a_kernel(site, page, lesson):
+    page.route("**/*", lambda route: route.continue_() if route.request.url.startswith(site) else route.abort())
+    page.goto(f"{site}/{lesson}.html")
+    wait_until_alive(page)
+    assert move_every_control(page) >= 2
+    assert page.query_selector(".quiz fieldset input[type=radio]")
