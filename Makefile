@@ -1,0 +1,79 @@
+# `make` or `make help` lists the commands. Each one creates or refreshes .venv first if it has to.
+# All paths are relative and programs are called as modules, so the repository may lie anywhere, also under a
+# path with spaces, and may be moved.
+
+.DEFAULT_GOAL := help
+.PHONY: help env lab reset test notebooks lint test-lowest test-browser bench lock clean
+
+ifeq ($(OS),Windows_NT)
+BIN := Scripts
+else
+BIN := bin
+endif
+PY := .venv/$(BIN)/python
+
+# The first of these that runs and is new enough; without one, the first that runs at all says that it is too old.
+# Name another with `make PYTHON=/path/to/python3 lab`.
+PYTHONS := python3.13 python3.12 python3.11 python3.14 python3 python
+FIND := python="$(PYTHON)"; \
+	new='import sys; sys.exit(sys.version_info < (3, 11))'; \
+	for p in $(PYTHONS); do [ -n "$$python" ] && break; "$$p" -c "$$new" </dev/null >/dev/null 2>&1 && python=$$p; done; \
+	for p in python3 python; do [ -n "$$python" ] && break; "$$p" -c '' </dev/null >/dev/null 2>&1 && python=$$p; done; \
+	if ! command -v "$$python" >/dev/null 2>&1; then \
+	echo "No Python was found: install Python 3.11 or newer, or name one as in 'make PYTHON=/path/to/python3 lab'." >&2; \
+	exit 1; fi;
+
+LESSON ?=
+LAB_ARGS ?=
+TEST_ARGS ?=
+NOTEBOOKS ?=
+
+# Unit, property and notebook tests in one call. Notebooks run strictly (a failing check raises), each in one
+# worker from top to bottom; every cell's stored output is compared.
+PYTEST := -m pytest tests notebooks --nbval --nbval-current-env --nbval-cell-timeout=60 \
+	-n logical --maxprocesses=4 --dist loadscope
+STRICT := HELPERS_STRICT=1 OMP_NUM_THREADS=1
+# Old packages are warned by new ones that they rest on; that is not a mistake of ours.
+OLD := -W ignore::DeprecationWarning
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-14s %s\n", $$1, $$2}' Makefile
+
+env: ## create .venv from requirements.lock, or refresh it when that has changed
+	@$(FIND) "$$python" tools/bootstrap.py
+
+lab: env ## open the lessons in JupyterLab (LAB_ARGS="--port=9999" passes options on)
+	@$(PY) tools/lab.py $(LAB_ARGS)
+
+reset: env ## take a lesson anew, keeping your old copy beside it (LESSON=02)
+	@$(PY) tools/workbook.py reset "$(LESSON)"
+
+test: env ## all tests but those in a browser: helpers, house, and every cell of every notebook
+	$(STRICT) $(PY) $(PYTEST) $(TEST_ARGS)
+
+notebooks: env ## run the lessons and store their outputs (NOTEBOOKS="notebooks/01_axis_intuition.ipynb")
+	@$(PY) tools/record.py $(NOTEBOOKS)
+
+lint: env ## ruff: rules and format, in .py and .ipynb
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+
+test-lowest: env ## the same tests with the oldest packages that pyproject.toml allows, in .venv-lowest
+	@$(FIND) "$$python" tools/bootstrap.py --lowest
+	$(STRICT) .venv-lowest/$(BIN)/python $(PYTEST) $(OLD) $(TEST_ARGS)
+
+test-browser: env ## lessons in a real JupyterLab and Chromium (needs Chromium and Node)
+	@$(FIND) "$$python" tools/bootstrap.py --extra browser
+	@if [ -f tests/browser/package.json ]; then cd tests/browser && npm ci --no-audit --no-fund; fi
+	$(STRICT) $(PY) -m pytest tests/browser $(TEST_ARGS)
+
+bench: env ## measure what the README promises; stores nothing
+	@OMP_NUM_THREADS=1 $(PY) tools/bench.py $(BENCH_ARGS)
+
+lock: env ## resolve pyproject.toml into requirements.lock (LOCK_ARGS="--upgrade" takes new versions)
+	@$(PY) -m uv pip compile pyproject.toml --extra author --universal --generate-hashes \
+	--no-emit-index-url --no-emit-find-links --no-header --quiet --output-file requirements.lock $(LOCK_ARGS)
+
+clean: ## remove environments and caches; workbook/ stays
+	rm -rf .venv .venv-lowest .pytest_cache .hypothesis .ruff_cache tests/browser/node_modules
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,38 @@
+"""What all tests share: a fixed environment, whoever starts pytest and however."""
+
+import atexit
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+HERE = Path(__file__).resolve().parent
+
+# For the kernels in which nbval runs the lessons: a failing check raises, one thread, this environment's packages,
+# and nobody's personal IPython start-up files.
+os.environ["HELPERS_STRICT"] = "1"
+os.environ["OMP_NUM_THREADS"] = "1"
+os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"
+os.environ["IPYTHONDIR"] = tempfile.mkdtemp(prefix="tests-ipython-")
+atexit.register(shutil.rmtree, os.environ["IPYTHONDIR"], ignore_errors=True)
+
+# Every property is tried on the same examples on every machine, and no example database is left behind.
+settings.register_profile("house", derandomize=True, deadline=None, max_examples=50, database=None)
+settings.load_profile("house")
+
+
+@pytest.fixture(autouse=True)
+def as_a_learner(monkeypatch):
+    """A unit test sees the checks as a learner does; one that wants strict mode sets HELPERS_STRICT itself."""
+    monkeypatch.delenv("HELPERS_STRICT", raising=False)
+    monkeypatch.setenv("MPLBACKEND", "agg")  # not above: the kernels need their own
+
+
+def pytest_ignore_collect(collection_path, config):
+    """The browser tests run only when they are named: `make test-browser`."""
+    if collection_path == HERE / "browser":
+        return not any("browser" in Path(str(argument)).parts for argument in config.args) or None
+    return None
