@@ -1,0 +1,330 @@
+"""Lesson 03: what does eval mode use?"""
+
+import numpy as np
+
+from .machinery import Exercise, Mistake, case
+
+# ------------------------------------------------------------------------------------ update_running_stats
+
+
+def _update_running_stats(running_mean, running_var, x, momentum=0.1):
+    """PyTorch's update for x (N, C): the batch's mean and unbiased variance get the weight `momentum`."""
+    mean = (1 - momentum) * running_mean + momentum * x.mean(axis=0)
+    var = (1 - momentum) * running_var + momentum * x.var(axis=0, ddof=1)
+    return mean, var
+
+
+def _update_case(rng, shape, *, mean=0.0, scale=1.0, label="", **kwargs):
+    """Random buffers that are neither 0 and 1 nor the statistics of x."""
+    features = shape[1]
+    running_mean, running_var = rng.uniform(1.0, 2.0, features), rng.uniform(2.0, 3.0, features)
+    return case(running_mean, running_var, mean + scale * rng.standard_normal(shape), label=label, **kwargs)
+
+
+def _update_cases(rng):
+    return [
+        _update_case(rng, (5, 3), label="small batch"),
+        _update_case(rng, (4, 4), label="square x", momentum=0.3),
+        _update_case(rng, (2, 3), label="two samples", momentum=0.25),
+        _update_case(rng, (int(rng.integers(6, 10)), 2), mean=50.0, scale=3.0, label="large mean", momentum=0.01),
+        _update_case(rng, (6, 1), label="one channel", momentum=0.9),
+        _update_case(rng, (3, 2), label="momentum 0", momentum=0.0),
+        _update_case(rng, (3, 2), label="momentum 1", momentum=1.0),
+    ]
+
+
+def _updating(mean=lambda x: x.mean(axis=0), var=lambda x: x.var(axis=0, ddof=1), weights=lambda m: (1 - m, m)):
+    """The update with other batch statistics or other weights (of the old, of the new)."""
+
+    def attempt(running_mean, running_var, x, momentum=0.1):
+        old, new = weights(momentum)
+        return old * running_mean + new * mean(x), old * running_var + new * var(x)
+
+    return attempt
+
+
+def _update_mean_only(running_mean, running_var, x, momentum=0.1):
+    return _update_running_stats(running_mean, running_var, x, momentum)[0], running_var.copy()
+
+
+def _update_in_the_wrong_order(running_mean, running_var, x, momentum=0.1):
+    return _update_running_stats(running_mean, running_var, x, momentum)[::-1]
+
+
+def _update_around_the_running_mean(running_mean, running_var, x, momentum=0.1):
+    mean, _ = _update_running_stats(running_mean, running_var, x, momentum)
+    var = ((x - mean) ** 2).sum(axis=0) / (len(x) - 1)
+    return mean, (1 - momentum) * running_var + momentum * var
+
+
+def _update_through_the_standard_deviation(running_mean, running_var, x, momentum=0.1):
+    mean, _ = _update_running_stats(running_mean, running_var, x, momentum)
+    return mean, ((1 - momentum) * np.sqrt(running_var) + momentum * x.std(axis=0, ddof=1)) ** 2
+
+
+def _update_by_the_difference(running_mean, running_var, x, momentum=0.1):
+    batch = x.mean(axis=0)
+    var = ((x - batch) ** 2).sum(axis=0) / (x.shape[0] - 1)
+    return running_mean + momentum * (batch - running_mean), running_var - momentum * (running_var - var)
+
+
+def _update_channel_by_channel(running_mean, running_var, x, momentum=0.1):
+    means, variances = [], []
+    for old_mean, old_var, column in zip(running_mean, running_var, x.T, strict=True):
+        mean = sum(column) / len(column)
+        var = sum((value - mean) ** 2 for value in column) / (len(column) - 1)
+        means.append((1 - momentum) * old_mean + momentum * mean)
+        variances.append((1 - momentum) * old_var + momentum * var)
+    return means, variances
+
+
+UPDATE_RUNNING_STATS = Exercise(
+    name="update_running_stats",
+    signature="update_running_stats(running_mean, running_var, x, momentum=0.1)",
+    reference=_update_running_stats,
+    cases=_update_cases,
+    variants=[_update_by_the_difference, _update_channel_by_channel],
+    mistakes=[
+        Mistake(
+            _updating(weights=lambda m: (m, 1 - m)),
+            "your weights are swapped: you gave momentum to the old value, as Keras does; in PyTorch it is the weight "
+            "of the new batch",
+        ),
+        Mistake(
+            _updating(var=lambda x: x.var(axis=0)),
+            "you stored the biased variance, divided by n; PyTorch stores the unbiased one, divided by n - 1",
+        ),
+        Mistake(
+            _updating(var=lambda x: x.var(axis=0), weights=lambda m: (m, 1 - m)),
+            "two things at once: you gave momentum to the old value, as Keras does, and you stored the biased "
+            "variance; PyTorch weighs the new batch with momentum and divides by n - 1",
+        ),
+        Mistake(
+            _updating(mean=lambda x: x.mean(axis=1), var=lambda x: x.var(axis=1, ddof=1)),
+            "you averaged over axis 1, the channels of one sample; each channel has its own statistics, over the batch",
+        ),
+        Mistake(
+            _updating(var=lambda x: x.std(axis=0, ddof=1)),
+            "you mixed the standard deviation of the batch into the running variance",
+        ),
+        Mistake(
+            _update_through_the_standard_deviation,
+            "you averaged standard deviations and squared the result; the buffer averages variances",
+        ),
+        Mistake(
+            _updating(weights=lambda m: (0, 1)),
+            "you returned the statistics of this batch; the old buffers and momentum have no part in it",
+        ),
+        Mistake(
+            _updating(weights=lambda m: (1, m)),
+            "you added the new batch without shrinking the old value, so the buffers grow without end; the two "
+            "weights must add up to 1",
+        ),
+        Mistake(
+            _updating(weights=lambda m: (0.9, 0.1)),
+            "you ignored the argument momentum and always used 0.1",
+        ),
+        Mistake(
+            _update_mean_only,
+            "the running mean is right, but the running variance did not move",
+        ),
+        Mistake(
+            _update_in_the_wrong_order,
+            "both values are right, but in the wrong order: return the mean first, then the variance",
+        ),
+        Mistake(
+            _update_around_the_running_mean,
+            "your variance is taken around the running mean; the variance of a batch is taken around its own mean",
+        ),
+        Mistake(
+            _updating(mean=lambda x: x.mean(), var=lambda x: x.var(ddof=1)),
+            "you averaged over all entries of x, so the channels share one mean and variance; each has its own",
+        ),
+    ],
+)
+
+# ------------------------------------------------------------------------------- torch_momentum_from_keras
+
+
+def _torch_momentum_from_keras(keras_momentum):
+    """Keras weighs the old value, PyTorch the new one."""
+    return 1 - keras_momentum
+
+
+def _momentum_cases(rng):
+    fixed = [case(m) for m in (0.99, 0.9, 0.999, 0.5, 1.0, 0.0)]
+    return [*fixed, case(float(rng.uniform(0.6, 0.98)), label="any")]
+
+
+TORCH_MOMENTUM_FROM_KERAS = Exercise(
+    name="torch_momentum_from_keras",
+    signature="torch_momentum_from_keras(keras_momentum)",
+    reference=_torch_momentum_from_keras,
+    cases=_momentum_cases,
+    variants=[
+        lambda keras_momentum: -keras_momentum + 1.0,
+        lambda keras_momentum: float(np.float32(1) - np.float32(keras_momentum)),
+    ],
+    mistakes=[
+        Mistake(
+            lambda keras_momentum: keras_momentum,
+            "you passed the number on unchanged, so 0.99 would keep 1 % of the history instead of 99 %",
+        ),
+        Mistake(
+            lambda keras_momentum: keras_momentum - 1,
+            "your sign is turned round: a momentum lies between 0 and 1",
+        ),
+        Mistake(
+            lambda keras_momentum: 1 / keras_momentum if keras_momentum else np.inf,
+            "you took the reciprocal; the two are weights of one average, and weights add up to 1",
+        ),
+        Mistake(
+            lambda keras_momentum: (1 - keras_momentum) / keras_momentum if keras_momentum else np.inf,
+            "you took the ratio of the two weights; asked is one of them, the weight of the new batch",
+        ),
+        Mistake(
+            lambda keras_momentum: 0.1,
+            "you always return 0.1, PyTorch's default; a momentum of 0.99 in Keras is ten times slower",
+        ),
+        Mistake(
+            lambda keras_momentum: 0.01,
+            "you always return 0.01, which fits Keras's default of 0.99 and nothing else",
+        ),
+        Mistake(
+            lambda keras_momentum: round(1 - keras_momentum, 2),
+            "you rounded to two digits, which turns 0.999 into a momentum of 0 and freezes the buffers",
+        ),
+    ],
+)
+
+# ----------------------------------------------------------------------------------------- batch_norm_eval
+
+
+def _channel(v):
+    return v.reshape(1, -1, 1, 1)
+
+
+def _batch_norm_eval(x, gamma, beta, running_mean, running_var, eps=1e-5):
+    """x (N, C, H, W), everything else (C,): normalize with the stored statistics."""
+    y = (x - _channel(running_mean)) / np.sqrt(_channel(running_var) + eps)
+    return _channel(gamma) * y + _channel(beta)
+
+
+def _eval_case(rng, shape, *, scale=1.0, label="", **kwargs):
+    """Stored statistics that differ from those of the batch; gamma and beta are never 1 and 0."""
+    c = shape[1]
+    stored_mean, stored_var = rng.uniform(0.5, 1.5, c), scale**2 * rng.uniform(0.5, 2.0, c)
+    x = _channel(stored_mean) + scale * (1 + 1.5 * rng.standard_normal(shape))
+    gamma, beta = rng.uniform(0.5, 2.0, c), rng.uniform(0.5, 2.0, c)
+    return case(x, gamma, beta, stored_mean, stored_var, label=label, **kwargs)
+
+
+def _eval_cases(rng):
+    shape = (int(rng.integers(2, 6)), 3, int(rng.integers(2, 6)), 5)
+    return [
+        _eval_case(rng, (4, 3, 2, 5), label="C and W differ"),
+        _eval_case(rng, (3, 4, 2, 4), label="C equals W"),
+        _eval_case(rng, (3, 3, 3, 3), label="all equal"),
+        _eval_case(rng, shape, label="random shape"),
+        _eval_case(rng, (1, 2, 1, 1), label="one number per channel"),
+        _eval_case(rng, (2, 3, 2, 2), scale=1e-3, label="tiny variance"),
+        _eval_case(rng, (2, 3, 2, 4), eps=0.5, label="large eps"),
+    ]
+
+
+def _evaluating(mean=None, var=None, divisor=None, affine=True, shape=_channel):
+    """Eval mode with other statistics, another divisor, no gamma and beta, or vectors on another axis."""
+
+    def attempt(x, gamma, beta, running_mean, running_var, eps=1e-5):
+        mu = running_mean if mean is None else mean(x, running_mean)
+        v = running_var if var is None else var(x, running_var)
+        d = np.sqrt(v + eps) if divisor is None else divisor(v, eps)
+        y = (x - shape(mu)) / shape(d)
+        return shape(gamma) * y + shape(beta) if affine else y
+
+    return attempt
+
+
+def _batch_mean(x, _):
+    return x.mean(axis=(0, 2, 3))
+
+
+def _batch_var(x, _):
+    return x.var(axis=(0, 2, 3))
+
+
+def _eval_folded(x, gamma, beta, running_mean, running_var, eps=1e-5):
+    scale = gamma * (running_var + eps) ** -0.5
+    return x * scale[:, None, None] + (beta - running_mean * scale)[:, None, None]
+
+
+def _eval_channel_by_channel(x, gamma, beta, running_mean, running_var, eps=1e-5):
+    y = np.empty_like(x)
+    for c in range(x.shape[1]):
+        y[:, c] = gamma[c] * (x[:, c] - running_mean[c]) / (running_var[c] + eps) ** 0.5 + beta[c]
+    return y
+
+
+def _eval_channels_last(x, gamma, beta, running_mean, running_var, eps=1e-5):
+    y = (np.moveaxis(x, 1, -1) - running_mean) / np.sqrt(running_var + eps) * gamma + beta
+    return np.moveaxis(y, -1, 1)
+
+
+BATCH_NORM_EVAL = Exercise(
+    name="batch_norm_eval",
+    signature="batch_norm_eval(x, gamma, beta, running_mean, running_var, eps=1e-5)",
+    reference=_batch_norm_eval,
+    cases=_eval_cases,
+    tol=1e-5,
+    variants=[_eval_folded, _eval_channel_by_channel, _eval_channels_last],
+    mistakes=[
+        Mistake(
+            _evaluating(_batch_mean, _batch_var),
+            "you normalized with the statistics of this batch; that is train mode, eval mode uses the stored ones",
+        ),
+        Mistake(
+            _evaluating(mean=_batch_mean),
+            "you subtracted the mean of this batch; eval mode subtracts the stored mean",
+        ),
+        Mistake(
+            _evaluating(var=_batch_var),
+            "you divided by the spread of this batch; eval mode uses the stored variance",
+        ),
+        Mistake(
+            _evaluating(
+                lambda x, stored: 0.9 * stored + 0.1 * _batch_mean(x, stored),
+                lambda x, stored: 0.9 * stored + 0.1 * _batch_var(x, stored),
+            ),
+            "you updated the running statistics with this batch first; eval mode only reads the buffers",
+        ),
+        Mistake(
+            _evaluating(divisor=lambda v, eps: np.sqrt(v) + eps),
+            "your epsilon is outside the root: you added it to the standard deviation, it belongs to the variance",
+        ),
+        Mistake(
+            _evaluating(divisor=lambda v, eps: np.sqrt(v)),
+            "you left out epsilon, so a channel with a tiny stored variance is scaled too much",
+        ),
+        Mistake(
+            _evaluating(divisor=lambda v, eps: np.sqrt(v + 1e-5)),
+            "you ignored the argument eps and always used 1e-5",
+        ),
+        Mistake(
+            _evaluating(divisor=lambda v, eps: v + eps),
+            "you divided by the variance; the standard deviation is its root",
+        ),
+        Mistake(
+            _evaluating(var=lambda x, v: v * (x.size / x.shape[1]) / max(x.size / x.shape[1] - 1, 1)),
+            "you multiplied the stored variance by n / (n - 1); it was stored unbiased already, and the n of this "
+            "batch has no part in it",
+        ),
+        Mistake(_evaluating(affine=False), "you did not apply gamma and beta"),
+        Mistake(
+            _evaluating(shape=lambda v: v),
+            "your vectors of shape (C,) line up with the last axis, W, and not with the channels; it goes unnoticed "
+            "when C equals W",
+        ),
+    ],
+)
+
+EXERCISES = [UPDATE_RUNNING_STATS, TORCH_MOMENTUM_FROM_KERAS, BATCH_NORM_EVAL]
