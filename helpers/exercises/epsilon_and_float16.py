@@ -1,0 +1,559 @@
+"""Lesson 06: what does epsilon do, and what does a number format keep?"""
+
+from math import sqrt
+
+import numpy as np
+
+from .. import precision
+from .machinery import Exercise, Mistake, case, matches
+
+# ------------------------------------------------------------------------------------------- safe_rms_norm
+
+
+def _safe_rms_norm(x, gamma, eps=1e-5):
+    """RMSNorm over the last axis, computed in float32 whatever the dtype of x, returned in the dtype of x."""
+    wide = x.astype(np.float32)
+    y = wide / np.sqrt((wide**2).mean(axis=-1, keepdims=True) + np.float32(eps)) * gamma.astype(np.float32)
+    return y.astype(x.dtype)
+
+
+def _safe_cases(rng):
+    def one(shape, scale=1.0, dtype=np.float16, label="", **kwargs):
+        x = (scale * rng.standard_normal(shape)).astype(dtype)
+        return case(x, rng.uniform(0.5, 2.0, shape[-1]).astype(dtype), label=label, **kwargs)
+
+    zeros = one((2, 4), label="a row of zeros", eps=1e-8)
+    zeros.args[0][1] = 0
+    spike = one((3, 16), scale=0.01, label="one large entry")
+    spike.args[0][:, 0] = 3.0
+    outlier = one((3, 16), label="one entry of 500")  # its square overflows float16, the mean square does not
+    outlier.args[0][:, 0] = 500.0
+    return [
+        one((3, 5), label="small x"),
+        one((4, 4), label="square x"),
+        one((2, 3, 4), label="sequence"),
+        one((3, 6), scale=3000.0, label="large x"),
+        one((4, 8), scale=1e-4, label="tiny x", eps=1e-8),
+        one((4, 8), scale=2e-3, label="rms close to eps"),
+        zeros,
+        spike,
+        outlier,
+        one((3, 5), scale=0.3, label="large eps", eps=0.5),
+        one((3, 5), scale=1e4, dtype=np.float32, label="float32 x"),
+    ]
+
+
+def _same_dtype(result, expected, tol):
+    """The usual comparison, and the dtype counts."""
+    passed, text = matches(result, expected, tol)
+    dtype = getattr(getattr(result, "y", result), "dtype", None)
+    if passed and dtype != expected.dtype:
+        return False, f"the numbers are right, but got {dtype or type(result).__name__}, expected {expected.dtype} as x"
+    return passed, text
+
+
+def _rms_norm_all_half(x, gamma, eps=1e-5):
+    squares = x * x
+    return x / np.sqrt(squares.mean(axis=-1, keepdims=True) + x.dtype.type(eps)) * gamma
+
+
+def _rms_norm_squared_too_early(x, gamma, eps=1e-5):
+    mean_square = (x * x).astype(np.float32).mean(axis=-1, keepdims=True)
+    return (x.astype(np.float32) / np.sqrt(mean_square + np.float32(eps)) * gamma).astype(x.dtype)
+
+
+def _rms_norm_wide_sum_only(x, gamma, eps=1e-5):
+    return x / np.sqrt((x * x).mean(axis=-1, keepdims=True, dtype=np.float32) + np.float32(eps)) * gamma
+
+
+def _rms_norm_lost_axis(x, gamma, eps=1e-5):
+    wide = x.astype(np.float32)
+    return (wide / np.sqrt((wide**2).mean(axis=-1) + np.float32(eps)) * gamma).astype(x.dtype)
+
+
+def _rms_norm_rescaled_in_half(x, gamma, eps=1e-5):
+    scaled = x / np.abs(x).max(axis=-1, keepdims=True)
+    return scaled / np.sqrt((scaled * scaled).mean(axis=-1, keepdims=True) + x.dtype.type(eps)) * gamma
+
+
+def _rms_norm_half_eps(x, gamma, eps=1e-5):
+    wide = x.astype(np.float32)
+    rms = np.sqrt((wide**2).mean(axis=-1, keepdims=True) + np.float32(x.dtype.type(eps)))
+    return (wide / rms * gamma).astype(x.dtype)
+
+
+def _rms_norm_half_divisor(x, gamma, eps=1e-5):
+    wide = x.astype(np.float32)
+    divisor = ((wide**2).mean(axis=-1, keepdims=True) + np.float32(eps)).astype(x.dtype)
+    return (x / np.sqrt(divisor) * gamma).astype(x.dtype)
+
+
+def _rms_norm_not_cast_back(x, gamma, eps=1e-5):
+    return _safe_rms_norm(x.astype(np.float32), gamma, eps)
+
+
+def _rms_norm_always_half(x, gamma, eps=1e-5):
+    return _safe_rms_norm(x, gamma, eps).astype(np.float16)
+
+
+def _rms_norm_eps_after_rescaling(x, gamma, eps=1e-5):
+    wide = x.astype(np.float32)
+    scaled = wide / np.maximum(np.abs(wide).max(axis=-1, keepdims=True), np.float32(1e-30))
+    return _safe_rms_norm(scaled, gamma, eps).astype(x.dtype)
+
+
+def _rms_norm_zero_maximum(x, gamma, eps=1e-5):
+    wide = x.astype(np.float32)
+    largest = np.abs(wide).max(axis=-1, keepdims=True)
+    scaled = wide / largest
+    return (scaled / np.sqrt((scaled**2).mean(axis=-1, keepdims=True) + eps / largest**2) * gamma).astype(x.dtype)
+
+
+def _rms_norm_clipped(x, gamma, eps=1e-5):
+    return _safe_rms_norm(np.clip(x, -255, 255), gamma, eps).astype(x.dtype)
+
+
+def _rms_norm_eps_outside(x, gamma, eps=1e-5):
+    wide = x.astype(np.float32)
+    return (wide / (np.sqrt((wide**2).mean(axis=-1, keepdims=True)) + np.float32(eps)) * gamma).astype(x.dtype)
+
+
+def _rms_norm_sum(x, gamma, eps=1e-5):
+    wide = x.astype(np.float32)
+    return (wide / np.sqrt((wide**2).sum(axis=-1, keepdims=True) + np.float32(eps)) * gamma).astype(x.dtype)
+
+
+def _rms_norm_centered(x, gamma, eps=1e-5):
+    wide = x.astype(np.float32)
+    return _safe_rms_norm(wide - wide.mean(axis=-1, keepdims=True), gamma, eps).astype(x.dtype)
+
+
+def _safe_rms_norm_float64(x, gamma, eps=1e-5):
+    wide = np.array(x, dtype=np.float64)
+    mean_square = np.einsum("...i,...i->...", wide, wide)[..., None] / x.shape[-1]
+    return np.array(gamma * wide * (mean_square + eps) ** -0.5, dtype=x.dtype)
+
+
+def _safe_rms_norm_rescaled(x, gamma, eps=1e-5):
+    wide = x.astype(np.float32)
+    largest = np.maximum(np.abs(wide).max(axis=-1, keepdims=True), np.float32(1e-6))
+    scaled = wide / largest
+    rms = np.sqrt((scaled**2).mean(axis=-1, keepdims=True) + np.float32(eps) / largest**2)
+    return (scaled / rms).astype(x.dtype) * gamma  # cast down before the weight, as LLaMA does
+
+
+SAFE_RMS_NORM = Exercise(
+    name="safe_rms_norm",
+    signature="safe_rms_norm(x, gamma, eps=1e-5)",
+    reference=_safe_rms_norm,
+    cases=_safe_cases,
+    tol=2e-3,
+    compare=_same_dtype,
+    variants=[_safe_rms_norm_float64, _safe_rms_norm_rescaled],
+    mistakes=[
+        Mistake(
+            _rms_norm_all_half,
+            "you computed in the dtype of x: in float16 a square above 65504 is inf, a small one is 0, and so is "
+            "eps = 1e-8",
+        ),
+        Mistake(
+            _rms_norm_squared_too_early,
+            "you squared in float16 and cast up afterwards, when the squares were already inf or 0",
+        ),
+        Mistake(
+            _rms_norm_wide_sum_only,
+            "you squared in float16; dtype=np.float32 in the mean helps the sum, not the squares that go into it",
+        ),
+        Mistake(
+            _rms_norm_lost_axis,
+            "your mean square lost the axis you averaged over, so it no longer lines up with the rows of x; keep it "
+            "with size 1",
+        ),
+        Mistake(
+            _rms_norm_rescaled_in_half,
+            "you divided x by its largest entry and stayed in float16: the same eps now weighs differently, and a row "
+            "of zeros is 0 / 0",
+        ),
+        Mistake(
+            _rms_norm_half_eps,
+            "you rounded eps to float16, where 1e-8 is 0, so a row of zeros gives 0 / 0",
+        ),
+        Mistake(
+            _rms_norm_half_divisor,
+            "you cast the mean square back to float16 before the root; it reaches beyond 65504 and below 6e-8, so "
+            "the division belongs to float32 too",
+        ),
+        Mistake(
+            _rms_norm_not_cast_back,
+            "the numbers are right, but you did not cast them back: float16 went in and float32 comes out",
+        ),
+        Mistake(
+            _rms_norm_always_half,
+            "you always return float16; the result has the dtype of x, and x can be float32",
+        ),
+        Mistake(
+            _rms_norm_eps_after_rescaling,
+            "you divided x by its largest entry and then added the same eps; that multiplies eps by the square of "
+            "that entry",
+        ),
+        Mistake(
+            _rms_norm_zero_maximum,
+            "you divided by the largest entry, which is 0 in a row of zeros",
+        ),
+        Mistake(
+            _rms_norm_clipped,
+            "you clipped x so that its square is finite; that changes the data, a wider dtype does not",
+        ),
+        Mistake(
+            _rms_norm_eps_outside,
+            "your epsilon is outside the root: you added it to the rms, it belongs to the mean square",
+        ),
+        Mistake(
+            lambda x, gamma, eps=1e-5: _safe_rms_norm(x, gamma, 0.0),
+            "you left out epsilon",
+        ),
+        Mistake(
+            lambda x, gamma, eps=1e-5: _safe_rms_norm(x, gamma),
+            "you ignored the argument eps and always used 1e-5",
+        ),
+        Mistake(
+            lambda x, gamma, eps=1e-5: _safe_rms_norm(x, np.ones_like(gamma), eps),
+            "you did not multiply by gamma",
+        ),
+        Mistake(_rms_norm_sum, "you took the sum of the squares; the rms is the root of their mean"),
+        Mistake(_rms_norm_centered, "you subtracted the mean; RMSNorm only divides"),
+    ],
+)
+
+# ------------------------------------------------------------------------------------------------- welford
+
+
+def _welford(values):
+    """Mean and biased variance of numbers that can be read only once, one after the other (Welford 1962)."""
+    n, mean, m2 = 0, 0.0, 0.0
+    for value in values:
+        n += 1
+        delta = value - mean
+        mean += delta / n
+        m2 += delta * (value - mean)
+    return mean, m2 / n
+
+
+def _welford_cases(rng):
+    return [
+        case(rng.normal(2.0, 1.5, 5).tolist(), label="five numbers"),
+        case([3.0], label="one number"),
+        case(rng.normal(-4.0, 3.0, 40).tolist(), label="negative mean"),
+        case(rng.normal(0.0, 1e-4, 12).tolist(), label="tiny numbers"),
+        case([7.5] * 6, label="constant"),
+        case((1e9 + rng.standard_normal(60)).tolist(), label="large mean"),
+    ]
+
+
+def _run_welford(attempt, values):
+    """The attempt gets an iterator: there is no second pass."""
+    return attempt(iter(values))
+
+
+def _online(step, finish=lambda n, mean, m2: (mean, m2 / n)):
+    """A one-pass function from its step (n, mean, m2, value) -> (mean, m2); n counts the value."""
+
+    def attempt(values):
+        n, mean, m2 = 0, 0.0, 0.0
+        for value in values:
+            n += 1
+            mean, m2 = step(n, mean, m2, value)
+        return finish(n, mean, m2)
+
+    return attempt
+
+
+def _step(n, mean, m2, value):
+    new_mean = mean + (value - mean) / n
+    return new_mean, m2 + (value - mean) * (value - new_mean)
+
+
+def _step_old_mean_twice(n, mean, m2, value):
+    return mean + (value - mean) / n, m2 + (value - mean) ** 2
+
+
+def _step_new_mean_twice(n, mean, m2, value):
+    new_mean = mean + (value - mean) / n
+    return new_mean, m2 + (value - new_mean) ** 2
+
+
+def _step_late_count(n, mean, m2, value):
+    new_mean = mean + (value - mean) / (n + 1)
+    return new_mean, m2 + (value - mean) * (value - new_mean)
+
+
+def _step_without_count(n, mean, m2, value):
+    return value, m2 + (value - mean) * 0.0
+
+
+def _step_replaces_m2(n, mean, m2, value):
+    return _step(n, mean, 0.0, value)
+
+
+def _one_pass_means(values):
+    n, total, squares = 0, 0.0, 0.0
+    for value in values:
+        n, total, squares = n + 1, total + value, squares + value * value
+    mean = total / n
+    return mean, squares / n - mean * mean
+
+
+def _one_pass_sums(values):
+    n, total, squares = 0, 0.0, 0.0
+    for value in values:
+        n, total, squares = n + 1, total + value, squares + value * value
+    return total / n, (squares - total * total / n) / n
+
+
+def _two_passes_over_an_iterator(values):
+    n, total, m2 = 0, 0.0, 0.0
+    for value in values:
+        n, total = n + 1, total + value
+    mean = total / n
+    for value in values:
+        m2 += (value - mean) ** 2
+    return mean, m2 / n
+
+
+def _welford_running_variance(values):
+    mean = var = 0.0
+    for k, value in enumerate(values, start=1):
+        before, mean = mean, mean + (value - mean) / k
+        var += ((value - before) * (value - mean) - var) / k
+    return mean, var
+
+
+def _welford_weighted(values):
+    mean, m2, k = 0.0, 0.0, 0
+    for value in values:
+        delta = value - mean
+        m2 += delta * delta * k / (k + 1)
+        k += 1
+        mean += delta / k
+    return [mean, m2 / k]
+
+
+def _welford_shifted(values):
+    shift, n, total, squares = None, 0, 0.0, 0.0
+    for value in values:
+        shift = value if shift is None else shift
+        n, total, squares = n + 1, total + (value - shift), squares + (value - shift) ** 2
+    return shift + total / n, squares / n - (total / n) ** 2
+
+
+WELFORD = Exercise(
+    name="welford",
+    signature="welford(values)",
+    reference=_welford,
+    cases=_welford_cases,
+    run=_run_welford,
+    variants=[_welford_running_variance, _welford_weighted, _welford_shifted],
+    mistakes=[
+        Mistake(
+            _one_pass_means,
+            "you took the mean of the squares minus the square of the mean; with a large mean the two are almost "
+            "equal, and their digits cancel",
+        ),
+        Mistake(
+            _one_pass_sums,
+            "you took the sum of the squares minus the squared sum over n; with a large mean the two are almost "
+            "equal, and their digits cancel",
+        ),
+        Mistake(
+            _two_passes_over_an_iterator,
+            "you read the values twice; an iterator is empty after the first time, so the second loop adds nothing",
+        ),
+        Mistake(
+            _online(_step_old_mean_twice),
+            "you squared the distance to the old mean; one factor is the distance to the old mean, the other to the "
+            "new one",
+        ),
+        Mistake(
+            _online(_step_new_mean_twice),
+            "you squared the distance to the new mean; one factor is the distance to the old mean, the other to the "
+            "new one",
+        ),
+        Mistake(
+            _online(_step_late_count),
+            "your count is one too large when it divides, so every value gets too little weight; the first value "
+            "must become the mean",
+        ),
+        Mistake(
+            _online(_step_without_count),
+            "you added the whole distance to the mean, so the mean is always the last value; divide it by the count",
+        ),
+        Mistake(
+            _online(_step_replaces_m2),
+            "you replaced the sum of squares at every step; it has to grow",
+        ),
+        Mistake(
+            _online(_step, lambda n, mean, m2: (mean, m2 / (n - 1) if n > 1 else 0.0)),
+            "you divided by n - 1; normalization uses the biased variance, divided by n",
+        ),
+        Mistake(
+            _online(_step, lambda n, mean, m2: (mean, m2)),
+            "you returned the sum of squares; divide it by the count",
+        ),
+        Mistake(
+            _online(_step, lambda n, mean, m2: (mean, sqrt(m2 / n))),
+            "you returned the standard deviation; asked is the variance",
+        ),
+        Mistake(
+            _online(_step, lambda n, mean, m2: (m2 / n, mean)),
+            "you returned the variance first; the order is mean, variance",
+        ),
+    ],
+)
+
+# ----------------------------------------------------------------------------------------- merge_variances
+
+
+def _merge_variances(a, b):
+    """(n, mean, m2) of two parts together; m2 is the sum of squared deviations (Chan, Golub & LeVeque 1979)."""
+    return tuple(precision.merge_variances(a, b))
+
+
+def _summary_of(x):
+    mean = x.mean(axis=-1)
+    m2 = ((x - mean[..., None]) ** 2).sum(axis=-1)
+    return (x.shape[-1], float(mean), float(m2)) if x.ndim == 1 else (x.shape[-1], mean, m2)
+
+
+def _merge_cases(rng):
+    def one(n_a, n_b, mean=0.0, shift=4.0, label="", channels=()):
+        a = mean + rng.standard_normal((*channels, n_a))
+        b = mean + shift + 2.0 * rng.standard_normal((*channels, n_b))
+        return case(_summary_of(a), _summary_of(b), label=label)
+
+    return [
+        one(6, 6, label="equal sizes"),
+        one(9, 4, label="different sizes"),
+        one(1, 8, label="one value and eight"),
+        one(5, 12, shift=0.0, label="almost equal means"),
+        one(7, 3, mean=1e8, label="large mean"),
+        one(4, 10, channels=(3,), label="three channels"),
+        case((0, 0.0, 0.0), _summary_of(3.0 + rng.standard_normal(5)), label="an empty part"),
+    ]
+
+
+def _merged(mean=None, m2=None, n=None):
+    """The right merge, but for the parts given: functions of (n_a, mean_a, m2_a, n_b, mean_b, m2_b)."""
+
+    def attempt(a, b):
+        all_six = (*a, *b)
+        right = _merge_variances(a, b)
+        return tuple(value if f is None else f(*all_six) for value, f in zip(right, (n, mean, m2), strict=True))
+
+    return attempt
+
+
+def _weighted_mean(n_a, mean_a, n_b, mean_b):
+    return mean_a + (mean_b - mean_a) * (n_b / (n_a + n_b))
+
+
+def _merge_by_sums(a, b):
+    (n_a, mean_a, m2_a), (n_b, mean_b, m2_b) = a, b
+    n = n_a + n_b
+    mean = (n_a * mean_a + n_b * mean_b) / n
+    squares = (m2_a + n_a * mean_a**2) + (m2_b + n_b * mean_b**2)
+    return n, mean, squares - n * mean**2
+
+
+def _merge_to_the_mean(a, b):
+    (n_a, mean_a, m2_a), (n_b, mean_b, m2_b) = a, b
+    n = n_a + n_b
+    mean = (n_a * mean_a + n_b * mean_b) / n
+    return n, mean, m2_a + n_a * (mean_a - mean) ** 2 + m2_b + n_b * (mean_b - mean) ** 2
+
+
+def _merge_from_b(a, b):
+    (n_a, mean_a, m2_a), (n_b, mean_b, m2_b) = a, b
+    delta = mean_a - mean_b
+    mean = mean_b + delta * n_a / (n_a + n_b)
+    return [n_a + n_b, mean, m2_b + m2_a + delta * (mean_a - mean) * n_a]
+
+
+MERGE_VARIANCES = Exercise(
+    name="merge_variances",
+    signature="merge_variances(a, b)",
+    reference=_merge_variances,
+    cases=_merge_cases,
+    variants=[_merge_to_the_mean, _merge_from_b],
+    mistakes=[
+        Mistake(
+            _merged(m2=lambda n_a, mean_a, m2_a, n_b, mean_b, m2_b: m2_a + m2_b),
+            "you added the two sums of squares and nothing else; the distance between the two means is spread too",
+        ),
+        Mistake(
+            _merged(m2=lambda n_a, mean_a, m2_a, n_b, mean_b, m2_b: (m2_a + m2_b) / 2),
+            "you averaged the two sums of squares; sums are added, and the distance between the means comes on top",
+        ),
+        Mistake(
+            _merged(
+                m2=lambda n_a, mean_a, m2_a, n_b, mean_b, m2_b: (
+                    m2_a + m2_b + (mean_b - mean_a) * n_a * n_b / (n_a + n_b)
+                )
+            ),
+            "you did not square the distance between the means",
+        ),
+        Mistake(
+            _merged(
+                m2=lambda n_a, mean_a, m2_a, n_b, mean_b, m2_b: (
+                    m2_a + m2_b + (mean_a - mean_b) * n_a * n_b / (n_a + n_b)
+                )
+            ),
+            "you did not square the distance between the means, so it can even be negative",
+        ),
+        Mistake(
+            _merged(m2=lambda n_a, mean_a, m2_a, n_b, mean_b, m2_b: (n_a * m2_a + n_b * m2_b) / (n_a + n_b)),
+            "you weighed the two sums of squares by their counts, as if they were variances; sums are added, and the "
+            "distance between the means comes on top",
+        ),
+        Mistake(
+            _merged(m2=lambda n_a, mean_a, m2_a, n_b, mean_b, m2_b: m2_a + m2_b + (mean_b - mean_a) ** 2),
+            "you added the squared distance between the means without its weight; it depends on both counts",
+        ),
+        Mistake(
+            _merged(m2=lambda n_a, mean_a, m2_a, n_b, mean_b, m2_b: m2_a + m2_b + (mean_b - mean_a) ** 2 * n_a * n_b),
+            "your weight of the squared distance is the product of the counts; divide it by the total count",
+        ),
+        Mistake(
+            _merged(
+                m2=lambda n_a, mean_a, m2_a, n_b, mean_b, m2_b: m2_a + m2_b + (mean_b - mean_a) ** 2 * (n_a + n_b) / 4
+            ),
+            "your weight of the squared distance is right only when the two parts are equally large",
+        ),
+        Mistake(
+            _merged(
+                m2=lambda n_a, mean_a, m2_a, n_b, mean_b, m2_b: (
+                    (m2_a + m2_b + (mean_b - mean_a) ** 2 * n_a * n_b / (n_a + n_b)) / (n_a + n_b)
+                )
+            ),
+            "you returned the variance in the third place; asked is m2, the sum of squares, so that a merge can be "
+            "merged again",
+        ),
+        Mistake(
+            _merged(mean=lambda n_a, mean_a, m2_a, n_b, mean_b, m2_b: (mean_a + mean_b) / 2),
+            "your mean is the plain average of the two means; the larger part counts for more",
+        ),
+        Mistake(
+            _merged(mean=lambda n_a, mean_a, m2_a, n_b, mean_b, m2_b: _weighted_mean(n_b, mean_a, n_a, mean_b)),
+            "your mean has the weights swapped: each mean is weighed by its own count",
+        ),
+        Mistake(
+            _merge_by_sums,
+            "you went back to sums of x squared; with a large mean the digits cancel, as in the one-pass formula",
+        ),
+        Mistake(
+            _merged(n=lambda n_a, mean_a, m2_a, n_b, mean_b, m2_b: max(n_a, n_b)),
+            "your count is that of one part; both parts count",
+        ),
+    ],
+)
+
+EXERCISES = [SAFE_RMS_NORM, WELFORD, MERGE_VARIANCES]
