@@ -97,7 +97,17 @@ def test_each_kind_of_values_gets_its_control():
 
 @pytest.mark.parametrize(
     ("value", "words"),
-    [(8, "8"), (0.25, "0.25"), (1e-5, "1e−5"), (2.5e-7, "2.5e−7"), (-3, "−3"), (True, "yes"), (1e6, "1e6"), (0.0, "0")],
+    [
+        (8, "8"),
+        (0.25, "0.25"),
+        (1e-5, "1e−5"),
+        (2.5e-7, "2.5e−7"),
+        (-3, "−3"),
+        (True, "yes"),
+        (1e6, "1e6"),
+        (1e4, "1e4"),
+        (0.0, "0"),
+    ],
 )
 def test_numbers_are_written_as_a_learner_reads_them(value, words):
     assert number(value) == words

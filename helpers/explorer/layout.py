@@ -15,7 +15,7 @@ def number(value):
     if isinstance(value, (int, np.integer)):
         return f"{value}".replace("-", "−")
     size = abs(value)
-    if size and (size < 1e-3 or size >= 1e5):
+    if size and (size < 1e-3 or size >= 1e4):
         mantissa, exponent = f"{value:.1e}".split("e")
         return f"{mantissa.removesuffix('.0')}e{int(exponent)}".replace("-", "−")
     return f"{value:.4g}".replace("-", "−")
@@ -57,11 +57,11 @@ def _range(marks, panel_index, axis, log):
 
 
 def _ticks(limits, scale, pixels, axis):
-    """[(value, label)]: at most one tick every 70 (x) or 40 (y) pixels."""
+    """[(value, label)]: at most one tick every 55 (x) or 40 (y) pixels."""
     from matplotlib.ticker import LogLocator, MaxNLocator
 
     low, high = limits
-    count = max(2, int(pixels / (70 if axis == "x" else 40)))
+    count = max(2, int(pixels / (55 if axis == "x" else 40)))
     if scale == "log":
         values = LogLocator(base=10, numticks=count + 1).tick_values(low, high)
     else:
