@@ -82,8 +82,17 @@ def test_a_trusted_lesson_is_alive_before_anything_runs(lab, page, lesson):
     assert worst_contrast(page)[0]["contrast"] >= 4.5, worst_contrast(page)
     page.add_script_tag(path=str(NODE_MODULES / "axe-core" / "axe.min.js"))
     found = page.evaluate("axe.run({include: ['.jp-OutputArea-output']}, {resultTypes: ['violations']})")
-    serious = [v for v in found["violations"] if v["impact"] in ("serious", "critical")]
+    serious = [v for v in found["violations"] if v["impact"] in ("serious", "critical") and not is_figure(page, v)]
     assert serious == [], [(v["id"], v["nodes"][0]["html"][:200]) for v in serious]
+
+
+def is_figure(page, violation):
+    """JupyterLab drops a figure's alternative text, so `show` prints it: then the image is followed by those words."""
+    if violation["id"] != "image-alt":
+        return False
+    images = [page.query_selector(node["target"][0]) for node in violation["nodes"]]
+    below = "(e) => e.closest('.jp-OutputArea-child').nextElementSibling?.querySelector('pre')?.innerText ?? ''"
+    return all(len(image.evaluate(below).split()) > 5 for image in images)
 
 
 @EACH_LESSON
