@@ -10,6 +10,7 @@ notebook fails under whatever executes it.
 
 import os
 import sys
+import unicodedata
 import warnings
 from contextlib import contextmanager
 from math import floor, isfinite, log10
@@ -18,7 +19,7 @@ import numpy as np
 
 SHORT_ARRAY = 6  # up to so many values are printed one by one
 LONGEST_LINE = 300
-MOST_VALUES = 10**8  # larger arrays are refused: comparing them could exhaust the kernel's memory
+MOST_VALUES = 10**7  # larger arrays are refused: comparing them could exhaust the kernel's memory
 
 _results = {}  # name -> (True, False or None for "to do", number of the cell that ran it)
 _rehearsals = 0  # how many rehearsal() blocks we are inside
@@ -117,7 +118,7 @@ def record(name, passed, detail=""):
     if not isinstance(name, str) or not name.strip():
         given = "an empty text" if isinstance(name, str) else describe(name)
         name, passed, detail = "check without a name", False, f"the first argument is the name, got {given}"
-    name = " ".join(name.split())
+    name = _plain(" ".join(name.split()))
     line = {True: "PASS", False: "FAIL", None: "TODO"}[passed] + f" - {name}" + (f": {detail}" if detail else "")
     line = shorten(line, LONGEST_LINE)
     print(line)
@@ -200,6 +201,11 @@ def number(x, tol=1e-6):
 # ------------------------------------------------------------------------------------------------ inside
 
 
+def _plain(text):
+    """The text without control characters and broken halves of characters, which not every screen can be sent."""
+    return "".join("?" if unicodedata.category(character) in ("Cc", "Cs") else character for character in text)
+
+
 class _Unusable(Exception):
     """A value that cannot be compared; the message says why."""
 
@@ -241,8 +247,8 @@ def _compare(value, expected, tol, broadcast):
         raise _Unusable(f"value is {value.dtype}, expected {expected.dtype}: True/False is not a number here")
 
     kind = complex if "c" in value.dtype.kind + expected.dtype.kind else float
-    v, e = value.astype(kind), expected.astype(kind)
     with np.errstate(all="ignore"):
+        v, e = value.astype(kind), expected.astype(kind)
         difference = np.abs(v - e)
         right = (value == expected) | (np.isnan(v) & np.isnan(e))
         if tol > 0:
@@ -276,7 +282,7 @@ def _as_numbers(role, x):
         raise _Unusable(f"{role} is {describe(x)}, expected one array; {hint}")
     if isinstance(x, np.ma.MaskedArray):
         raise _Unusable(f"{role} is a masked array; compare x.compressed() or x.filled(...) instead")
-    if (x.size if isinstance(x, np.ndarray) else _length(x)) > MOST_VALUES:
+    if _size(x) > MOST_VALUES:
         raise _Unusable(f"{role} has more than {MOST_VALUES} values; compare a part of it")
     try:
         with warnings.catch_warnings():
@@ -292,11 +298,20 @@ def _as_numbers(role, x):
     return array
 
 
-def _length(x):
-    try:
-        return len(x)
-    except Exception:  # a single number, a generator, a 0-d tensor
-        return 0
+def _size(x):
+    """How many values there are, without making them: of nested lists, as many as the first of each level holds."""
+    if isinstance(x, np.ndarray):
+        return x.size
+    size = 1
+    for _ in range(64):  # as deep as an array can be; a list may also hold itself
+        try:
+            size *= len(x)
+            x = x[0]
+        except Exception:  # a single number, a generator, a 0-d tensor, an empty list
+            return size
+        if size > MOST_VALUES or not isinstance(x, (list, tuple, range, np.ndarray)):
+            return size
+    return size
 
 
 def _matching(value, expected, tol):

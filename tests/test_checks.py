@@ -1,5 +1,6 @@
 """The lines a check prints, word for word, and what summary() counts."""
 
+import ast
 import sys
 from collections import namedtuple
 from fractions import Fraction
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from helpers import checks
 from helpers.checks import check_close, check_raises, check_true, rehearsal, summary
+from helpers.notebook import hide_check_values
 
 
 @pytest.fixture(autouse=True)
@@ -141,7 +143,7 @@ def test_the_whole_result_of_a_norm_is_refused_with_the_field_to_pick(capsys):
 @pytest.mark.parametrize("huge", [range(10**12), np.broadcast_to(0.0, (10**12,))])
 def test_a_huge_value_is_refused_before_it_fills_the_memory(capsys, huge):
     assert not check_close("name", huge, 0.0)
-    assert line(capsys) == "FAIL - name: value has more than 100000000 values; compare a part of it"
+    assert line(capsys) == "FAIL - name: value has more than 10000000 values; compare a part of it"
 
 
 class Strange:
@@ -404,3 +406,63 @@ def test_a_rehearsal_ends_also_when_its_block_raises(monkeypatch):
         raise KeyError
     check_true("a", True)
     assert "a" in checks._results
+
+
+# --------------------------------------------------------------------------- what a notebook shows of a check
+
+
+def display_of(source, shell):
+    """What Jupyter would display for a cell: the value of its last expression after the shell's transformers."""
+    tree = ast.parse(source)
+    for transformer in shell.ast_transformers:
+        tree = transformer.visit(tree)
+    *before, last = tree.body
+    namespace = {"check_true": lambda *_: True, "summary": lambda: True, "x": SimpleNamespace(summary=lambda: True)}
+    exec(compile(ast.Module(before, []), "cell", "exec"), namespace)
+    return eval(compile(ast.Expression(last.value), "cell", "eval"), namespace) if isinstance(last, ast.Expr) else None
+
+
+@pytest.fixture
+def shell(monkeypatch):
+    """A notebook's shell, of which hide_check_values knows."""
+    shell = SimpleNamespace(ast_transformers=[])
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    hide_check_values()
+    return shell
+
+
+@pytest.mark.parametrize("source", ["check_true('a', True)", "y = 1\nsummary()"])
+def test_a_cell_that_ends_in_a_check_displays_no_value(shell, source):
+    assert display_of(source, shell) is None
+
+
+@pytest.mark.parametrize(
+    ("source", "value"), [("1 + 1", 2), ("len('ab')", 2), ("check_true('a', True)\n3", 3), ("x.summary()", True)]
+)
+def test_a_cell_that_ends_in_anything_else_displays_it(shell, source, value):
+    assert display_of(source, shell) == value
+
+
+@pytest.mark.parametrize("source", ["", "y = 1", "for i in []: pass", "summary"])
+def test_a_cell_without_a_check_at_its_end_is_left_as_it_is(shell, source):
+    tree = ast.parse(source)
+    assert ast.dump(shell.ast_transformers[0].visit(tree)) == ast.dump(ast.parse(source))
+
+
+def test_importing_the_helpers_again_hides_nothing_twice(shell):
+    hide_check_values()
+    assert len(shell.ast_transformers) == 1
+
+
+def test_a_transformer_of_someone_else_does_not_keep_check_values_visible(monkeypatch):
+    shell = SimpleNamespace(ast_transformers=[ast.NodeTransformer()])
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    hide_check_values()
+    assert len(shell.ast_transformers) == 2
+
+
+def test_outside_a_notebook_there_is_nothing_to_hide(monkeypatch):
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: None))
+    hide_check_values()
+    monkeypatch.delitem(sys.modules, "IPython")
+    hide_check_values()

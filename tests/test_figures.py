@@ -64,6 +64,40 @@ def test_new_figure_gives_as_many_axes_as_asked():
     assert axes.shape == (2, 3)
 
 
+def test_a_figure_is_one_axes_as_wide_as_a_lesson():
+    fig, ax = new_figure()
+    plt.close(fig)
+    assert isinstance(ax, plt.Axes)
+    assert fig.get_size_inches().tolist() == [8.5, 3.2]
+
+
+def test_a_figure_has_the_lessons_look():
+    fig, ax = new_figure()
+    (line,) = ax.plot([0, 1])
+    plt.close(fig)
+    label, title, tick = ax.xaxis.label, ax.title, ax.get_xticklabels()[0]
+    sizes = [label.get_fontsize(), title.get_fontsize(), tick.get_fontsize()]
+    assert sizes == [11, 12, 11]
+    assert line.get_linewidth() == 2
+    assert not ax.spines["right"].get_visible() and not ax.spines["top"].get_visible()
+    assert ax.spines["left"].get_visible() and ax.get_axisbelow() is True
+    assert ax.xaxis.get_gridlines()[0].get_visible()
+
+
+def test_a_shown_picture_has_few_colors_and_110_dots_per_inch(displayed):
+    fig, ax = new_figure()
+    ax.imshow(np.random.default_rng(0).random((50, 50)))
+    show(fig, "c")
+    picture = Image.open(io.BytesIO(base64.b64decode(displayed[0][0]["image/png"])))
+    assert picture.size == (935, 352)
+    assert len(picture.convert("RGB").getcolors(10**6)) <= 64
+
+
+def test_show_displays_the_data_as_they_are(displayed):
+    show(a_figure(), "c")
+    assert displayed[0][1]["raw"] is True
+
+
 @pytest.mark.parametrize("caption", ["", "  ", None, 3])
 def test_a_missing_caption_is_refused(caption):
     fig = a_figure()

@@ -1128,3 +1128,8 @@ def test_the_module_says_shapes_errors_and_source_of_every_function():
         if not issubclass(type(getattr(norms, name)), type):
             assert "Parameters" in text and "Returns" in text and "Raises" in text
             assert "arXiv:" in text
+
+
+def test_power_iteration_finds_the_singular_value_of_a_matrix_with_a_zero_column():
+    w = np.array([[3.0, 0.0, 1.0], [1.0, 0.0, 2.0]])
+    assert norms.power_iteration(w, n_iter=60).sigma == pytest.approx(np.linalg.norm(w, 2))

@@ -98,8 +98,9 @@ def check_exercise(name, attempt):
     is FAIL with a diagnosis, and counts as a failing check. ValueError if there is no such exercise.
     """
     exercises = all_exercises()
-    if name not in exercises:
-        raise ValueError(f"no exercise is called {name!r}; there are: {', '.join(sorted(exercises))}")
+    if not isinstance(name, str) or name not in exercises:
+        given = shorten(repr(name), 60) if isinstance(name, str) else describe(name)
+        raise ValueError(f"no exercise is called {given}; there are: {', '.join(sorted(exercises))}")
     return record(name, *diagnose(exercises[name], attempt))
 
 
@@ -116,6 +117,11 @@ def all_exercises():
     return found
 
 
+# NumPy's own settings, whatever the notebook has asked for: np.seterr(all="raise") would stop a correct answer.
+_USUAL = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}
+
+
+@np.errstate(**_USUAL)
 def diagnose(exercise, attempt):
     """Judge an attempt: (True, False or None for "to do", the text for the line)."""
     to_do = f"write {exercise.signature}, then run this cell again"
@@ -207,7 +213,8 @@ def _outcome(exercise, attempt, c, printed=None):
     args, kwargs = copy.deepcopy((c.args, c.kwargs))
     call = exercise.run or (lambda f, *a, **k: f(*a, **k))
     stdout = printed or _Discard()
-    with contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stdout), warnings.catch_warnings():
+    quiet = contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stdout), warnings.catch_warnings()
+    with quiet[0], quiet[1], quiet[2], np.errstate(**_USUAL):
         warnings.simplefilter("ignore")
         try:
             outcome = _Outcome(_frozen(call(attempt, *args, **kwargs)))
@@ -215,7 +222,9 @@ def _outcome(exercise, attempt, c, printed=None):
             outcome = _Outcome(problem=str(error), kind=str(error))
         except NotImplementedError:
             outcome = _Outcome(unfinished=True)
-        except (Exception, SystemExit) as error:
+        except (KeyboardInterrupt, _OutOfTime):
+            raise
+        except BaseException as error:  # also sys.exit(), which would end the notebook's cell without a word
             outcome = _Outcome(problem=f"it raises {explain(error)}{_line(error)}", kind=type(error))
             outcome.unfinished = isinstance(error, TypeError) and "ellipsis" in str(error)
     items = outcome.value if isinstance(outcome.value, (tuple, list)) else [outcome.value]

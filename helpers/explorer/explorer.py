@@ -1,7 +1,8 @@
 """The Explorer: sliders, a picture and a caption, with every frame computed when the cell runs."""
 
+from collections.abc import Sized
 from functools import cached_property
-from itertools import product
+from itertools import islice, product
 from pathlib import Path
 
 import anywidget
@@ -9,6 +10,7 @@ import ipywidgets as widgets
 import numpy as np
 import traitlets
 
+from ..checks import describe as describe_thing
 from ..sources import slim
 from .layout import WIDTH, lay_out, number
 from .marks import Mark, Panel
@@ -16,7 +18,10 @@ from .picture import draw_png
 
 MAX_BYTES = 200_000  # of one explorer's frames, so that a notebook stays small enough to share
 MAX_POSITIONS = 5_000
+MAX_NUMBERS = 5_000_000  # in all frames together before equal ones are merged, so that the kernel's memory is safe
+LARGEST = 1e38  # what float32, in which frames are sent, still holds
 FOLDER = Path(__file__).parent
+_NUMBERS = int | float | np.integer | np.floating
 
 
 class Stage(anywidget.AnyWidget):
@@ -54,15 +59,20 @@ class Explorer(widgets.VBox):
 
     def __init__(self, sliders, compute, caption, *, panels=None, start=None, height=300):
         self.sliders = _read_sliders(sliders)
-        self.panels = [panels or Panel()] if panels is None or isinstance(panels, Panel) else list(panels)
+        self.panels = _read_panels(panels)
+        if isinstance(height, bool) or not isinstance(height, (int, float)) or not 60 <= height <= 2000:
+            raise ValueError(f"Explorer: height is {height!r}, expected 60 to 2000 pixels")
         self.compute, self.caption = compute, caption
-        self._start = _read_start(start or {}, self.sliders)
-        frames, texts = [], []
+        self._start = _read_start({} if start is None else start, self.sliders)
+        frames, texts, count = [], [], 0
         for position in self.positions():
             where = describe(position, self.sliders)
             frames.append(_compute_frame(compute, position, where))
             texts.append(_compute_caption(caption, position, where))
             _check_frame(frames[-1], frames[0], where, len(self.panels))
+            count += sum(array.size for mark in frames[-1] for array in mark.arrays.values())
+            if count > MAX_NUMBERS:
+                raise ValueError(f"Explorer: over {MAX_NUMBERS:,} numbers at {where}; draw fewer or use fewer values")
         self.marks = _stack(frames)
         self.captions, self._caption_of = _unique(texts)
         placed = lay_out(self.panels, self.marks, height)
@@ -162,16 +172,53 @@ def _read_sliders(sliders):
         raise ValueError("Explorer: expected a dict of 1 to 4 sliders, {name: values}")
     read = {}
     for name, values in sliders.items():
-        if not isinstance(values, dict):
-            values = [v.item() if isinstance(v, np.generic) else v for v in values]
+        if not isinstance(name, str) or not name.strip():
+            raise ValueError(f"Explorer: a slider is named {name!r}, expected a word, an argument of compute")
+        if isinstance(values, dict):
+            values = {str(label): value for label, value in values.items()}
+        else:
+            values = _read_values(name, values)
             values = {v if isinstance(v, str) else number(v): v for v in values} if _distinct(values) else {}
         if len(values) < 2:
             raise ValueError(f"Explorer: slider {name!r} needs at least two values with different labels")
         read[name] = values
     count = int(np.prod([len(options) for options in read.values()]))
     if count > MAX_POSITIONS:
-        raise ValueError(f"Explorer: {count:,} slider positions, expected at most {MAX_POSITIONS:,}; use fewer values")
+        _too_many(count)
     return read
+
+
+def _too_many(count):
+    raise ValueError(f"Explorer: {count:,} slider positions, expected at most {MAX_POSITIONS:,}; use fewer values")
+
+
+def _read_values(name, values):
+    """The values of one slider as a list of Python's own numbers and words."""
+    try:
+        count = len(values) if isinstance(values, Sized) else 0
+        # At most one more than allowed, because an iterator may never end.
+        values = None if isinstance(values, (str, bytes)) else list(islice(values, MAX_POSITIONS + 1))
+    except Exception:  # a number, a 0-d array, an object that refuses
+        values = None
+    if values is not None and len(values) > MAX_POSITIONS:
+        _too_many(max(count, len(values)))
+    if values is None:
+        raise ValueError(f"Explorer: slider {name!r} needs a list of values, as in {{{name!r}: [1, 2, 3]}}")
+    values = [v.item() if isinstance(v, np.generic) else v for v in values]
+    for v in values:
+        if not isinstance(v, (bool, int, float, str)):
+            raise ValueError(
+                f"Explorer: slider {name!r} has {describe_thing(v)} as a value, expected numbers or words; "
+                "other values need names, {label: value}"
+            )
+    return values
+
+
+def _read_panels(panels):
+    panels = [Panel()] if panels is None else [panels] if isinstance(panels, Panel) else panels
+    if not isinstance(panels, (list, tuple)) or not panels or not all(isinstance(p, Panel) for p in panels):
+        raise ValueError(f"Explorer: panels is {describe_thing(panels)}, expected a Panel or a list of them")
+    return list(panels)
 
 
 def _distinct(values):
@@ -181,6 +228,8 @@ def _distinct(values):
 
 def _read_start(start, sliders):
     """{name: which of its values the first view shows}."""
+    if not isinstance(start, dict):
+        raise ValueError(f"Explorer: start is {describe_thing(start)}, expected a dict, {{name: value}}")
     for name in start:
         if name not in sliders:
             raise ValueError(f"Explorer: start names {name!r}, expected one of {list(sliders)}")
@@ -190,13 +239,16 @@ def _read_start(start, sliders):
 def _find(value, options):
     """Which option a value is: by equality, or the nearest for floats written with fewer digits."""
     values = list(options.values())
-    if value in values:
-        return values.index(value)
-    if all(isinstance(v, (int, float)) for v in [value, *values]):
+    for k, v in enumerate(values):
+        # Values that have names may be arrays, which == compares entry by entry.
+        if v is value or isinstance(v, (int, float, str)) and isinstance(value, type(v) | _NUMBERS) and v == value:
+            return k
+    if all(isinstance(v, _NUMBERS) for v in [value, *values]):
         nearest = min(range(len(values)), key=lambda k: abs(values[k] - value))
         if np.isclose(values[nearest], value, rtol=1e-6, atol=0):
             return nearest
-    raise ValueError(f"Explorer: {value!r} is not one of the slider's values {values}")
+    shown = value if isinstance(value, (int, float, str)) else describe_thing(value)
+    raise ValueError(f"Explorer: {shown!r} is not one of the slider's values {list(options)}")
 
 
 def _compute_frame(compute, position, where):
@@ -228,8 +280,8 @@ def _check_frame(frame, first, where, panels):
         named = f"mark {k} ({mark.kind}) at {where}"
         if mark.kind != model.kind or mark.style != model.style:
             raise ValueError(f"Explorer: {named} has another kind or style than in the first frame")
-        if not 0 <= mark.style["panel"] < panels:
-            raise ValueError(f"Explorer: {named} is for panel {mark.style['panel']}, but there are {panels}")
+        if mark.style["panel"] not in range(panels):
+            raise ValueError(f"Explorer: {named} is for panel {mark.style['panel']!r}, but there are {panels}")
         for name, array in mark.arrays.items():
             if array.shape != model.arrays[name].shape:
                 raise ValueError(
@@ -237,6 +289,8 @@ def _check_frame(frame, first, where, panels):
                 )
             if array.size == 0 or not np.isfinite(array).all():
                 raise ValueError(f"Explorer: {named} has an empty, NaN or infinite {name}")
+            if np.abs(array).max() > LARGEST:
+                raise ValueError(f"Explorer: {named} has {name} beyond {LARGEST:.0e}, more than a browser draws")
 
 
 def _stack(frames):
@@ -289,7 +343,7 @@ def _used_height(placed, height):
 def _kind(options):
     """Which control suits the values."""
     values = list(options.values())
-    if values == [False, True]:
+    if all(isinstance(v, (bool, int, float)) for v in values) and values == [False, True]:
         return "checkbox"
     return "menu" if all(isinstance(v, str) for v in values) else "slider"
 

@@ -50,7 +50,7 @@ def _range(marks, panel_index, axis, log):
         if low <= 0:
             raise ValueError(f"Explorer: panel {panel_index} has a log {axis} axis, but the data reach {low:g}")
         return low / 1.3, high * 1.3
-    room = 0.06 * (high - low) or 0.5
+    room = 0.06 * (high - low) or max(0.5, 1e-6 * abs(high))
     if only_bars:  # bars stand on the axis
         return (low, high) if axis == "x" else (low and low - room, high + room)
     return low - room, high + room
@@ -80,6 +80,9 @@ def _label_room(marks, panel_index):
 def _bare_size(marks, panel_index):
     """Columns and rows that the marks of a bare panel need in any frame."""
     here = [mark for mark in marks if mark["style"]["panel"] == panel_index]
+
+    if not here or any("x" not in mark["data"] for mark in here):
+        raise ValueError(f"Explorer: panel {panel_index} is bare, expected cells, or other marks of (x, y), in it")
 
     def need(axis):
         return max(mark["data"][axis].max() + (mark["kind"] == "cells") for mark in here)

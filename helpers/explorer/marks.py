@@ -8,6 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..checks import describe
+
+MOST_NAMES = 5  # of codes: pale, three colors and grey
+
 COLORS = ("blue", "orange", "teal", "grey", "red")
 
 
@@ -56,17 +60,50 @@ class Panel:
         for name in ("xscale", "yscale"):
             if getattr(self, name) not in ("linear", "log"):
                 raise ValueError(f'Panel: {name} is {getattr(self, name)!r}, expected "linear" or "log"')
+        for name, scale in (("xlim", self.xscale), ("ylim", self.yscale)):
+            limits = getattr(self, name)
+            if limits is not None and not _are_limits(limits, scale):
+                raise ValueError(f"Panel: {name} is {limits!r}, expected (low, high), for a log scale above 0")
+        if not _is_number(self.width) or not 0 < self.width < np.inf:
+            raise ValueError(f"Panel: width is {self.width!r}, expected a number above 0")
+
+
+def _is_number(x):
+    return isinstance(x, (int, float, np.integer, np.floating)) and not isinstance(x, bool)
+
+
+def _are_limits(limits, scale):
+    try:
+        low, high = map(float, limits)
+    except (TypeError, ValueError):
+        return False
+    return bool(np.isfinite([low, high]).all() and low < high and (scale != "log" or low > 0))
 
 
 def _style(kind, color, panel, **more):
     if color not in COLORS:
         raise ValueError(f"{kind}: color {color!r} is not in the palette {COLORS}")
+    if "label" in more:
+        more["label"] = str(more["label"])
     return {"color": color, "panel": panel, **more}
+
+
+def _numbers(kind, name, value):
+    """The values as floats of their own: a mark must not change when `compute` uses its array again."""
+    if isinstance(value, np.ma.MaskedArray):
+        value = value.astype(float).filled(np.nan)
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind in "biufO":
+            return np.array(array, dtype=float)
+    except (TypeError, ValueError):
+        pass
+    raise ValueError(f"{kind}: {name} is {describe(value)}, expected real numbers")
 
 
 def _vectors(kind, **named):
     """The arguments as float arrays of one length; a scalar counts as one value."""
-    arrays = {name: np.atleast_1d(np.asarray(value, dtype=float)) for name, value in named.items()}
+    arrays = {name: np.atleast_1d(_numbers(kind, name, value)) for name, value in named.items()}
     lengths = {name: array.shape for name, array in arrays.items()}
     if len(set(lengths.values())) != 1 or any(array.ndim != 1 for array in arrays.values()):
         raise ValueError(f"{kind}: expected vectors of one length, got shapes {lengths}")
@@ -80,13 +117,15 @@ def lines(x, y, *, color="blue", label="", dashed=False, panel=0):
 
 def points(x, y, *, color="blue", label="", size=9, hollow=False, panel=0):
     """Dots of `size` pixels at (x[i], y[i]). The label stands right of the last one."""
+    if not _is_number(size) or not 0 < size < np.inf:
+        raise ValueError(f"points: size is {size!r}, expected a number of pixels above 0")
     style = _style("points", color, panel, label=label, size=size, hollow=hollow)
     return Mark("points", _vectors("points", x=x, y=y), style)
 
 
 def bars(edges, height, *, color="blue", panel=0):
     """Bars from 0 to height[i], between edges[i] and edges[i + 1]."""
-    edges, height = np.asarray(edges, dtype=float), np.atleast_1d(np.asarray(height, dtype=float))
+    edges, height = _numbers("bars", "edges", edges), np.atleast_1d(_numbers("bars", "height", height))
     if edges.ndim != 1 or height.ndim != 1 or len(edges) != len(height) + 1:
         raise ValueError(f"bars: expected one more edge than bars, got {edges.shape} edges and {height.shape} heights")
     return Mark("bars", {"edges": edges, "height": height}, _style("bars", color, panel))
@@ -114,7 +153,7 @@ def cells(values, *, at=(0, 0), limit=None, digits=None, names=None, outline=Non
     in the cell, so that no group is told by color alone.
     outline: 0/1 array of the same shape; 1 draws a thick frame.
     """
-    values = np.asarray(values, dtype=float)
+    values = _numbers("cells", "values", values)
     if np.ndim(at[0]) == 0:
         if values.ndim != 2:
             raise ValueError(f"cells: expected a 2-D array of values, got shape {values.shape}")
@@ -122,16 +161,28 @@ def cells(values, *, at=(0, 0), limit=None, digits=None, names=None, outline=Non
         at = columns + at[0], rows + at[1]
     arrays = {"x": at[0], "y": at[1], "values": values}
     arrays["outline"] = np.zeros(values.shape) if outline is None else outline
-    arrays = {name: np.asarray(array, dtype=float) for name, array in arrays.items()}
+    arrays = {name: _numbers("cells", name, array) for name, array in arrays.items()}
     for name, array in arrays.items():
         if array.shape != values.shape:
             raise ValueError(f"cells: {name} has shape {array.shape}, expected {values.shape} as the values")
     if (names is None) == (limit is None):
         raise ValueError("cells: give either limit= (numbers) or names= (codes)")
+    if names is not None:
+        names = [str(name) for name in names]
+        if not 2 <= len(names) <= MOST_NAMES:
+            raise ValueError(f"cells: got {len(names)} names, expected 2 to {MOST_NAMES}")
+        codes = values[np.isfinite(values)]  # what is not finite is told with its slider position
+        if not np.isin(codes, np.arange(len(names))).all():
+            wrong = codes[~np.isin(codes, np.arange(len(names)))][0]
+            raise ValueError(f"cells: a value is {wrong:g}, expected codes 0 to {len(names) - 1}, one for each name")
+    elif not _is_number(limit) or not 0 < limit < np.inf:
+        raise ValueError(f"cells: limit is {limit!r}, expected a number above 0")
+    if digits is not None and (not isinstance(digits, int) or not 0 <= digits <= 9):
+        raise ValueError(f"cells: digits is {digits!r}, expected None or 0 to 9")
     style = {
         "panel": panel,
         "limit": limit,
         "digits": digits,
-        "names": None if names is None else list(names),
+        "names": names,
     }
     return Mark("cells", {name: array.ravel() for name, array in arrays.items()}, style)

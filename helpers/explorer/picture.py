@@ -1,5 +1,7 @@
 """The still picture of one frame: the same marks as `stage.js` draws, by matplotlib, as PNG bytes."""
 
+import warnings
+
 import numpy as np
 
 from ..figures import COLORS as INK
@@ -32,7 +34,10 @@ def draw_png(spec, marks):
                 labels += _label(panel, mark)
         for y, x, words, color in spread_labels(labels):
             _write(axes, x, y, words, color=WORDS[color], va="center")
-    return png(figure, dpi=SHARPNESS * DOTS_PER_INCH)
+    with warnings.catch_warnings():
+        # The browser has letters of every script; this picture may show some as boxes.
+        warnings.filterwarnings("ignore", "Glyph .* missing from")
+        return png(figure, dpi=SHARPNESS * DOTS_PER_INCH)
 
 
 def _points(pixels):
@@ -41,7 +46,8 @@ def _points(pixels):
 
 
 def _write(axes, x, y, words, *, color=TEXT, size=13, **more):
-    axes.text(x, y, words, color=color, fontsize=_points(size), **more)
+    # As in the browser, words are only words: a dollar sign begins no formula.
+    axes.text(x, y, words, color=color, fontsize=_points(size), parse_math=False, **more)
 
 
 def _line(axes, x, y, color, width=1.0, **more):

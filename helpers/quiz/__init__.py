@@ -13,6 +13,7 @@ import textwrap
 import anywidget
 import traitlets
 
+from ..checks import describe
 from ..sources import slim
 from .questions import FOLDER, find_lesson, lesson_names, read_questions
 
@@ -45,8 +46,8 @@ class Quiz(anywidget.AnyWidget):
             chosen = [question for question in questions if question["kind"] == "check"]
             wanted = "questions of kind 'check'"
         else:
-            chosen = [question for question in questions if question["key"] == only]
-            wanted = f"question {only!r}"
+            chosen = [question for question in questions if isinstance(only, str) and question["key"] == only]
+            wanted = "question " + (repr(only[:40]) if isinstance(only, str) else describe(only))
         if not chosen:
             keys = ", ".join(repr(question["key"]) for question in questions)
             raise ValueError(f"Quiz: lesson {lesson!r} has no {wanted}; its keys are {keys}")

@@ -40,10 +40,10 @@ def find_lesson(lesson, folder=FOLDER):
     Raises ValueError, with the names that exist, if none or several fit.
     """
     names = lesson_names(folder)
-    if lesson in names:
-        return lesson
     if not isinstance(lesson, str) or not lesson:
         raise ValueError(f"Quiz: lesson must be a name such as {_listed(names)}, got {lesson!r}")
+    if lesson in names:
+        return lesson
     fitting = [name for name in names if name.startswith(lesson)]
     if len(fitting) > 1:
         raise ValueError(f"Quiz: {lesson!r} fits several lessons: {_listed(fitting)}; give more of the name")
@@ -63,7 +63,7 @@ def read_questions(path):
     """
     path = pathlib.Path(path)
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        table = tomllib.loads(path.read_text(encoding="utf-8-sig"))  # some editors begin with a mark
     except UnicodeDecodeError as error:
         raise ValueError(f"{path.name}: not UTF-8 text ({error.reason}); save the file as UTF-8") from error
     except tomllib.TOMLDecodeError as error:
