@@ -1,0 +1,163 @@
+"""Markup planted in every text that a lesson may show stays text, in JupyterLab and as a page without a kernel.
+
+A throwaway notebook shows an explorer, a quiz, a figure and checks whose words are tags that would set a mark on the
+window if a browser ever took them for HTML.
+"""
+
+import json
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from urllib.parse import unquote, urlparse
+
+import nbformat
+import pytest
+from conftest import NODE_MODULES, ROOT
+from test_lessons_in_browser import wait_until_alive
+
+MARK = "<img src=x onerror=\"window.planted='{0}'\"><script>window.planted='{0}'</script>"
+PLACES = ["caption", "label", "text", "slider", "menu", "option", "box", "title", "xlabel", "ylabel", "cell", "figure"]
+QUIZ_PLACES = ["prompt", "code", "option", "why"]
+
+SETUP = f"""
+import sys
+sys.path.insert(0, {str(ROOT)!r})
+import json
+from helpers import Explorer, Panel, Quiz, cells, check_true, new_figure, points, show, text
+evil = json.loads({json.dumps(json.dumps({name: MARK.format(name) for name in PLACES}))})
+"""
+
+EXPLORER = """
+Explorer(
+    {evil["slider"]: [1, 2], evil["menu"]: [evil["option"], "b"], evil["box"]: [False, True]},
+    lambda **p: [points([p[evil["slider"]]], [1], label=evil["label"]), text(1, 1, evil["text"]),
+                 cells([[0, 1]], names=("", evil["cell"]), panel=1)],
+    lambda **p: f"{p[evil['slider']]} {p[evil['box']]} {evil['caption']}",
+    panels=[Panel(title=evil["title"], xlabel=evil["xlabel"], ylabel=evil["ylabel"]), Panel(bare=True)],
+)
+"""
+
+FIGURE = """
+fig, axes = new_figure()
+axes.plot([0, 1])
+show(fig, evil["figure"])
+check_true(evil["figure"], True)
+"""
+
+
+def quiz_file():
+    """A question whose every text is markup."""
+    texts = {name: MARK.format(name).replace("`", "") for name in QUIZ_PLACES}
+    lines = ['title = "Planted"', "[[question]]", 'key = "one"', 'kind = "check"']
+    lines += [f"{name} = {json.dumps(texts[name])}" for name in ("prompt", "code")]
+    for k in range(3):
+        lines += ["[[question.option]]", f"text = {json.dumps(f'{k} ' + texts['option'])}"]
+        lines += [f"why = {json.dumps(texts['why'])}"] + (["right = true"] if k == 0 else [])
+    return "\n".join(lines)
+
+
+@pytest.fixture(scope="module")
+def planted(lab):
+    """The throwaway notebook, run, in the folder of the lab."""
+    from nbclient import NotebookClient
+
+    folder = lab.folder / "planted"
+    folder.mkdir()
+    (folder / "77_planted.toml").write_text(quiz_file(), encoding="utf-8")
+    quiz = f"""
+import pathlib
+import helpers.quiz
+folder = pathlib.Path({str(folder)!r})
+find = helpers.quiz.find_lesson
+helpers.quiz.FOLDER, helpers.quiz.find_lesson = folder, lambda lesson: find(lesson, folder)
+Quiz("77")
+"""
+    sources = [SETUP, EXPLORER, quiz, FIGURE]
+    nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source.strip()) for source in sources])
+    NotebookClient(nb, kernel_name="python3", store_widget_state=True, timeout=120).execute()
+    path = folder / "planted.ipynb"
+    nbformat.write(nb, path)
+    return path
+
+
+def use_everything(page):
+    """Move every control and answer the question, so that all texts have been drawn."""
+    for control in page.query_selector_all(".explorer select, .explorer .noUi-handle, .explorer input[type=checkbox]"):
+        control.focus()
+        kind = control.evaluate("(e) => e.tagName")
+        page.keyboard.press({"SELECT": "ArrowDown", "INPUT": "Space"}.get(kind, "ArrowRight"))
+    page.click(".quiz input[type=radio] >> nth=1")
+    page.click(".quiz .quiz-check")
+    page.wait_for_timeout(600)  # a planted image would have failed to load by now
+
+
+def assert_only_text(page, scope, places):
+    assert page.evaluate("window.planted ?? null") is None
+    found = page.query_selector_all(f"{scope} img[src='x'], {scope} [onerror], {scope} script:not([type])")
+    assert [element.evaluate("(e) => e.outerHTML.slice(0, 200)") for element in found] == []
+    words = page.evaluate(
+        f"[...document.querySelectorAll({json.dumps(scope)})].map((e) => e.textContent).join(' ')"
+        f" + [...document.querySelectorAll({json.dumps(scope + ' *')})].map((e) => e.ariaLabel ?? '').join(' ')"
+    )
+    missing = [name for name in places if f"window.planted='{name}'" not in words]
+    assert missing == [], "the words themselves are shown"
+
+
+LIVE = [*PLACES[:-1], *QUIZ_PLACES]
+
+
+def test_planted_markup_stays_text_in_a_trusted_notebook(lab, planted, page):
+    path = planted.relative_to(lab.folder).as_posix()
+    lab.trust(path)
+    page.goto(lab.url(path))
+    wait_until_alive(page)
+    page.wait_for_selector(".quiz fieldset")
+    use_everything(page)
+    assert_only_text(page, ".jp-OutputArea-output", [*LIVE, "figure"])
+
+
+def test_planted_markup_stays_text_in_an_untrusted_notebook(lab, planted, page):
+    copy = planted.with_name("untrusted.ipynb")
+    nb = nbformat.read(planted, as_version=4)
+    nb.cells[0].source += "\n# never run here, so never trusted"
+    nbformat.write(nb, copy)
+    page.goto(lab.url(copy.relative_to(lab.folder).as_posix()))
+    page.wait_for_selector(".jp-OutputArea-output img")
+    assert page.query_selector(".explorer-stage") is None
+    page.wait_for_timeout(600)
+    assert_only_text(page, ".jp-OutputArea-output", ["figure", *QUIZ_PLACES])
+
+
+def test_planted_markup_stays_text_in_an_exported_page(planted, page, tmp_path):
+    command = [sys.executable, "-m", "nbconvert", "--to", "html", "--output-dir", str(tmp_path)]
+    command += ["--HTMLExporter.require_js_url=require.js", "--HTMLExporter.widget_renderer_url=widgets/embed-amd.js"]
+    subprocess.run([*command, str(planted)], check=True, capture_output=True)
+    html = (tmp_path / "planted.html").read_text(encoding="utf-8")
+    load = "scriptElement.src = widgetRendererSrc;"
+    html = html.replace(load, "scriptElement.setAttribute('data-jupyter-widgets-cdn', 'cdn/');" + load)
+    anywidget = f"cdn/anywidget@~{'.'.join(version('anywidget').split('.')[:2])}.*/dist/index.js"
+    local = {
+        "require.js": NODE_MODULES / "requirejs" / "require.js",
+        anywidget: Path(sys.prefix) / "share" / "jupyter" / "nbextensions" / "anywidget" / "index.js",
+    }
+
+    def answer(route):
+        """No server: the page and the scripts that it needs come from files."""
+        name = unquote(urlparse(route.request.url).path).lstrip("/")
+        file = local.get(
+            name, NODE_MODULES / "@jupyter-widgets" / "html-manager" / "dist" / name.removeprefix("widgets/")
+        )
+        if name == "planted.html":
+            route.fulfill(body=html, content_type="text/html; charset=utf-8")
+        elif file.is_file() and urlparse(route.request.url).hostname == "planted.test":
+            route.fulfill(path=file)
+        else:
+            route.abort()
+
+    page.route("**/*", answer)
+    page.goto("http://planted.test/planted.html")
+    wait_until_alive(page)
+    page.wait_for_selector(".quiz fieldset")
+    use_everything(page)
+    assert_only_text(page, ".jp-OutputArea-output", [*LIVE, "figure"])
