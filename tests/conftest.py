@@ -32,7 +32,8 @@ def as_a_learner(monkeypatch):
 
 
 def pytest_ignore_collect(collection_path, config):
-    """The browser tests run only when they are named: `make test-browser`."""
-    if collection_path == HERE / "browser":
-        return not any("browser" in Path(str(argument)).parts for argument in config.args) or None
+    """The slow tests run only when they are named: `make test-browser`, `make test-anywhere`."""
+    for name in ("browser", "anywhere"):
+        if collection_path == HERE / name:
+            return not any(name in Path(str(argument)).parts for argument in config.args) or None
     return None
