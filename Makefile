@@ -3,7 +3,7 @@
 # path with spaces, and may be moved.
 
 .DEFAULT_GOAL := help
-.PHONY: help env lab reset test notebooks lint test-lowest test-browser bench lock clean
+.PHONY: help env lab reset test notebooks lint test-lowest test-browser test-anywhere mutants bench lock clean
 
 ifeq ($(OS),Windows_NT)
 BIN := Scripts
@@ -27,6 +27,7 @@ LESSON ?=
 LAB_ARGS ?=
 TEST_ARGS ?=
 NOTEBOOKS ?=
+MUTANTS_ARGS ?=
 
 # Unit, property and notebook tests in one call. Notebooks run strictly (a failing check raises), each in one
 # worker from top to bottom; every cell's stored output is compared.
@@ -67,6 +68,12 @@ test-browser: env ## lessons in a real JupyterLab and Chromium (needs Chromium a
 	@if [ -f tests/browser/package.json ]; then cd tests/browser && npm ci --no-audit --no-fund; fi
 	$(STRICT) $(PY) -m pytest tests/browser $(TEST_ARGS)
 
+mutants: env ## change the helpers one thing at a time; a test must fail (MUTANTS_ARGS="--module norms")
+	@$(STRICT) $(PY) tests/mutants.py $(MUTANTS_ARGS)
+
+test-anywhere: env ## lessons in odd places: other folders, orders, executors, no network, no right to write
+	EVERY_LESSON=1 $(STRICT) $(PY) -m pytest tests/anywhere tests/test_security.py -n logical --maxprocesses=4 $(TEST_ARGS)
+
 bench: env ## measure what the README promises; stores nothing
 	@OMP_NUM_THREADS=1 $(PY) tools/bench.py $(BENCH_ARGS)
 
@@ -75,5 +82,5 @@ lock: env ## resolve pyproject.toml into requirements.lock (LOCK_ARGS="--upgrade
 	--no-emit-index-url --no-emit-find-links --no-header --quiet --output-file requirements.lock $(LOCK_ARGS)
 
 clean: ## remove environments and caches; workbook/ stays
-	rm -rf .venv .venv-lowest .pytest_cache .hypothesis .ruff_cache tests/browser/node_modules
+	rm -rf .venv .venv-lowest .pytest_cache .hypothesis .ruff_cache .mutants_cache tests/browser/node_modules
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

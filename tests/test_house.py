@@ -191,7 +191,7 @@ def test_ci_runs_the_readmes_test_command_first_and_its_script_is_sound():
     assert os.access(script, os.X_OK)
     subprocess.run(["bash", "-n", script], check=True)
     steps = re.findall(r"^ *run .*? \d+ make ([a-z-]+)", script.read_text(encoding="utf-8"), re.MULTILINE)
-    assert steps == ["test", "lint", "test-lowest", "test-browser", "test-browser"]
+    assert steps == ["test", "lint", "test-lowest", "test-anywhere", "mutants", "test-browser", "test-browser"]
 
 
 # ------------------------------------------------------------------------------------------------------- make
