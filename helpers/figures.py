@@ -3,7 +3,10 @@
 from base64 import b64encode
 from io import BytesIO
 
-SHADES = 64  # different colors in a PNG: enough for smooth letters, a third of the bytes
+import numpy as np
+
+SHADES = 48  # different colors in a PNG: enough for smooth letters, a third of the bytes
+SAMPLED = 20  # positions noted of everything that is drawn
 
 COLORS = {"blue": "#0077BB", "orange": "#EE7733", "teal": "#009988", "grey": "#555555", "red": "#CC3311"}
 
@@ -57,8 +60,49 @@ def show(fig, caption):
         raise ValueError(f"show: expected a sentence as the caption, got {caption!r}")
     data = {"image/png": b64encode(png(fig, dpi=110)).decode(), "text/plain": caption}
     plt.close(fig)
-    display(data, raw=True, metadata={"image/png": {"alt": caption}})
+    display(data, raw=True, metadata={"image/png": {"alt": caption}, "drawn": drawn(fig)})
     print(caption)
+
+
+def drawn(fig):
+    """Where the data of a figure lie. It is stored beside the PNG, so that a test sees when a later run draws others.
+
+    Returns for each axes its limits {"x": [low, high], "y": [low, high]} to three digits, and "artists": for each
+    line, collection, all patches together and each set of colors one text of positions "x,y" in thousandths of the
+    axes (of the color scale): the lowest, the mean and the highest, then SAMPLED of all.
+    """
+    found = []
+    for ax in fig.axes:
+        limits = {"x": ax.get_xlim(), "y": ax.get_ylim()}
+        artists = [_positions(ax, artist) for artist in [*ax.lines, *ax.collections]]
+        if ax.patches:
+            artists.append(np.array([_positions(ax, patch).max(axis=0) for patch in ax.patches]))
+        for artist in [*ax.images, *ax.collections]:
+            if artist.get_array() is not None:  # values that are shown as colors: 0 to 1 on the color scale
+                shades = np.ma.filled(artist.norm(artist.get_array()), np.nan).ravel()
+                artists.append(np.column_stack([np.linspace(0, 1, shades.size), shades]))
+        texts = [_as_text(positions) for positions in artists]
+        rounded = {axis: [float(f"{limit:.3g}") for limit in pair] for axis, pair in limits.items()}
+        found.append(rounded | {"artists": texts})
+    return found
+
+
+def _positions(ax, artist):
+    """The corners or offsets of an artist, where (0, 0) is the lower left of the axes and (1, 1) the upper right."""
+    transform = artist.get_transform()
+    if hasattr(artist, "get_offsets") and len(artist.get_offsets()) > 1:  # the dots of a scatter plot
+        transform, vertices = artist.get_offset_transform(), np.asarray(artist.get_offsets())
+    else:
+        paths = artist.get_paths() if hasattr(artist, "get_paths") else [artist.get_path()]
+        vertices = np.concatenate([path.vertices for path in paths])
+    return ax.transAxes.inverted().transform(transform.transform(vertices))
+
+
+def _as_text(positions):
+    places = np.clip(np.nan_to_num(positions * 1000), -9999, 9999)
+    sample = places[np.linspace(0, len(places) - 1, SAMPLED).astype(int)]
+    rows = [places.min(axis=0), places.mean(axis=0), places.max(axis=0), *sample]
+    return " ".join(f"{x:.0f},{y:.0f}" for x, y in rows)
 
 
 def png(fig, dpi):

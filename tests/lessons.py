@@ -5,6 +5,7 @@ from pathlib import Path
 
 import matplotlib
 import nbformat
+import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent
 LESSONS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -27,3 +28,15 @@ def run_lesson(path):
         if last is not None:
             shown.append(eval(compile(ast.Expression(last.value), str(path), "eval"), namespace))
     return shown
+
+
+def decode_frames(spec, data):
+    """What an explorer sends to the browser, as stage.js reads it: for each mark {name: a row for each position}."""
+    blocks, marks = iter(data), []
+    for mark in spec["marks"]:
+        arrays = {}
+        for array in mark["arrays"]:
+            rows = np.frombuffer(next(blocks), dtype=array["dtype"]).reshape(-1, array["size"])
+            arrays[array["name"]] = rows[np.frombuffer(next(blocks), dtype=array["row_dtype"])]
+        marks.append(arrays)
+    return marks

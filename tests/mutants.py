@@ -523,11 +523,11 @@ def learn(trees, say):
     lessons = sorted((SNAPSHOT / "notebooks").glob("*.ipynb"))
     tests = [SNAPSHOT / "tests" / name for name in test_files()]
     rests_on = {p.name: [*common, p] for p in [*tests, *lessons]}
-    rests_on["test_explorers.py"] += lessons
+    rests_on["test_pictures.py"] += lessons
     rests_on["test_notebooks.py"] += lessons
     state = {name: digest(*paths) for name, paths in rests_on.items()}
     learned = {name: known[name] for name in state if name in known and known[name]["state"] == state[name]}
-    left = sorted(set(state) - set(learned), key=lambda name: (name != "test_explorers.py", name))  # the longest first
+    left = sorted(set(state) - set(learned), key=lambda name: (name != "test_pictures.py", name))  # the longest first
     failed = []
     say(f"tracing {len(left)} of {len(state)} test files and lessons without a mutant")
 

@@ -1,4 +1,4 @@
-"""The Explorer itself, and every explorer of every lesson at every slider position."""
+"""The Explorer itself; those of the lessons are tried in test_pictures.py."""
 
 import base64
 import io
@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from lessons import LESSONS, run_lesson
+from lessons import decode_frames
 from PIL import Image
 
 from helpers import Explorer, Panel, arrows, bars, cells, lines, points, text
-from helpers.explorer.explorer import Stage, describe
+from helpers.explorer.explorer import Stage
 from helpers.explorer.layout import number, spread_labels, to_pixels
 
 EVERY_MARK = [
@@ -31,19 +31,6 @@ def simple(compute=None, caption=None, sliders=None, **more):
     return Explorer(sliders, compute, caption or (lambda n: f"n is {n}"), **more)
 
 
-def frame_from_bytes(explorer, index):
-    """Decode one slider position from what is sent to the browser, as stage.js does."""
-    stage, block, frame = explorer.stage, 0, []
-    for mark in stage.spec["marks"]:
-        data = {}
-        for array in mark["arrays"]:
-            rows = np.frombuffer(stage.data[block], dtype=array["dtype"]).reshape(-1, array["size"])
-            row_of = np.frombuffer(stage.data[block + 1], dtype=array["row_dtype"])
-            data[array["name"]], block = rows[row_of[index]], block + 2
-        frame.append(data)
-    return frame
-
-
 # ---------------------------------------------------------------------------------------------- what it computes
 
 
@@ -60,10 +47,11 @@ def test_compute_is_called_once_for_every_slider_position():
 
 def test_the_bytes_sent_hold_the_marks_of_every_position():
     explorer = simple(lambda n: [lines([0, n], [n / 7, 1e5]), text(0, 0, f"n{n}")], sliders={"n": range(300)})
+    line, words = decode_frames(explorer.stage.spec, explorer.stage.data)
     for index, position in enumerate(explorer.positions()):
-        sent, marks = frame_from_bytes(explorer, index), explorer.marks_at(**position)
-        np.testing.assert_allclose(sent[0]["y"], marks[0]["data"]["y"], rtol=1e-6)
-        assert explorer.stage.spec["marks"][1]["strings"][int(sent[1]["string"][0])] == marks[1]["string"]
+        marks = explorer.marks_at(**position)
+        np.testing.assert_allclose(line["y"][index], marks[0]["data"]["y"], rtol=1e-6)
+        assert explorer.stage.spec["marks"][1]["strings"][int(words["string"][index, 0])] == marks[1]["string"]
 
 
 def test_a_row_that_comes_again_is_sent_once_and_codes_take_one_byte():
@@ -263,76 +251,3 @@ def test_the_browser_code_never_writes_html():
         "https:",
     ):
         assert word not in source.replace("http://www.w3.org/2000/svg", ""), word
-
-
-# ------------------------------------------------------------------------------------- the explorers of the lessons
-
-
-@pytest.fixture(scope="module", params=LESSONS, ids=lambda path: path.stem)
-def explorers(request):
-    found = [value for value in run_lesson(request.param) if isinstance(value, Explorer)]
-    assert found, "a lesson has at least one explorer"
-    return found
-
-
-def test_every_position_is_finite_deterministic_and_sent_unchanged(explorers):
-    for explorer in explorers:
-        for index, position in enumerate(explorer.positions()):
-            sent, again = frame_from_bytes(explorer, index), explorer.compute(**position)
-            for mark, data in zip(again, sent, strict=True):
-                for name, array in mark.arrays.items():
-                    assert np.isfinite(data[name]).all()
-                    np.testing.assert_allclose(data[name], array, rtol=1e-5, atol=1e-6)
-
-
-def test_nothing_is_drawn_outside_its_panel(explorers):
-    for explorer in explorers:
-        for index, position in enumerate(explorer.positions()):
-            for mark, data in zip(explorer.stage.spec["marks"], frame_from_bytes(explorer, index), strict=True):
-                panel = explorer.stage.spec["panels"][mark["panel"]]
-                where = f"{mark['kind']} at {describe(position, explorer.sliders)}"
-                for axis in "xy":
-                    low, high = panel[f"{axis}lim"]
-                    room = 0.01 * (high - low)
-                    values = data.get(
-                        axis, data["edges" if axis == "x" else "height"] if mark["kind"] == "bars" else None
-                    )
-                    if panel[f"{axis}scale"] == "linear":
-                        assert low - room <= values.min() and values.max() <= high + room, (where, axis, values)
-                    else:
-                        assert low * 0.95 <= values.min() and values.max() <= high * 1.05, (where, axis, values)
-
-
-def test_every_control_changes_picture_and_caption_from_the_first_view(explorers):
-    """What a learner sees who tries one control after the other."""
-    for explorer in explorers:
-        first = explorer.start
-        for name, options in explorer.sliders.items():
-            values = list(options.values())
-            k = values.index(first[name])
-            moved = {name: values[k + 1 if k + 1 < len(values) else k - 1]}
-            assert explorer.caption_at(**moved) != explorer.caption_at(), f"slider {name} leaves the caption"
-            before, after = explorer.marks_at(), explorer.marks_at(**moved)
-            same = [
-                np.array_equal(b["data"][a], m["data"][a])
-                for b, m in zip(before, after, strict=True)
-                for a in b["data"]
-            ]
-            assert not all(same), f"slider {name} leaves the picture"
-
-
-def test_captions_are_one_short_line_of_numbers_that_exist(explorers):
-    for explorer in explorers:
-        for caption in explorer.captions:
-            assert len(caption) <= 200 and "\n" not in caption, caption
-            assert "nan" not in caption.lower().split() and "inf" not in caption.lower().split(), caption
-            assert any(character.isdigit() for character in caption), caption
-
-
-def test_the_picture_and_the_size_of_what_is_stored(explorers):
-    for explorer in explorers:
-        data, _ = explorer._repr_mimebundle_()
-        picture = Image.open(io.BytesIO(base64.b64decode(data["image/png"]))).convert("L")
-        assert np.asarray(picture).std() > 3, "the static picture is blank"
-        assert data["text/plain"] == explorer.caption_at()
-        assert sum(map(len, explorer.stage.data)) <= 200_000

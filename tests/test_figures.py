@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 from helpers import COLORS, new_figure, show
+from helpers.figures import drawn
 
 
 @pytest.fixture
@@ -127,3 +128,65 @@ def test_words_in_pictures_are_readable_on_white():
 
     for color in [TEXT, *WORDS.values()]:
         assert contrast([int(color[k : k + 2], 16) for k in (1, 3, 5)]) >= 4.5, color
+
+
+# ----------------------------------------------------------------------- what is stored of the data that are drawn
+
+x = np.linspace(1, 10, 200)
+PLOTS = {
+    "plot": lambda ax, y: ax.plot(x, y),
+    "semilogx": lambda ax, y: ax.semilogx(x, y),
+    "loglog": lambda ax, y: ax.loglog(x, y),
+    "scatter": lambda ax, y: ax.scatter(x, y),
+    "fill_between": lambda ax, y: ax.fill_between(x, y - 0.1, y),
+    "bar": lambda ax, y: ax.bar(x[::20], y[::20]),
+    "hist": lambda ax, y: ax.hist(y, bins=15),
+    "axhline": lambda ax, y: ax.axhline(y[0]),
+    "imshow": lambda ax, y: ax.imshow(y.reshape(20, 10)),
+    "pcolormesh": lambda ax, y: ax.pcolormesh(y.reshape(20, 10)),
+    "errorbar": lambda ax, y: ax.errorbar(x, x, yerr=y),
+    "vlines": lambda ax, y: ax.vlines(x, 0, y),
+}
+
+
+def notes_of(plot, y):
+    fig, ax = new_figure()
+    PLOTS[plot](ax, y)
+    fig.canvas.draw()
+    plt.close(fig)
+    return drawn(fig)
+
+
+@pytest.mark.parametrize("plot", PLOTS)
+def test_what_is_noted_of_a_plot_changes_with_its_data(plot):
+    y = 2 + np.sin(x)
+    first = notes_of(plot, y)
+    assert notes_of(plot, y.copy()) == first
+    assert notes_of(plot, y + 0.2 * (x > 5) + (plot == "axhline")) != first
+    if plot not in ("imshow", "pcolormesh"):  # whose picture stays the same, colors and all
+        assert notes_of(plot, 1.1 * y) != first, "also when only the numbers at the axes are others"
+
+
+def test_one_point_that_leaps_out_is_noted():
+    y = 2 + np.sin(x)
+    y[77] = 2.9
+    before = notes_of("scatter", y)
+    y[77] = 3.2
+    assert notes_of("scatter", y) != before
+
+
+def test_positions_are_noted_in_thousandths_of_the_axes():
+    fig, ax = new_figure()
+    ax.plot([0, 10], [0, 1])
+    ax.set(xlim=(0, 20), ylim=(0, 1))
+    plt.close(fig)
+    (axes,) = drawn(fig)
+    assert axes["x"] == [0, 20] and axes["y"] == [0, 1]
+    (line,) = axes["artists"]
+    assert line.split()[:4] == ["0,0", "250,500", "500,1000", "0,0"] and line.split()[-1] == "500,1000"
+
+
+def test_show_stores_what_is_drawn_beside_the_picture(displayed):
+    fig = a_figure()
+    show(fig, "c")
+    assert displayed[0][1]["metadata"]["drawn"] == drawn(fig)
