@@ -416,6 +416,7 @@ def test_numbers_of_any_kind_are_drawn_finite_or_refused_at_their_position(value
 def test_a_compute_or_caption_that_returns_anything_is_told_its_position(value):
     with pytest.raises(ValueError, match="^Explorer: compute returned .* at n = 1, expected a list of marks$"):
         explore(lambda n: value)
+    assume(not isinstance(value, str) or not value.strip())
     with pytest.raises(ValueError, match="^Explorer: caption (returned|failed)"):
         explore(caption=lambda n: value)
 
