@@ -13,7 +13,7 @@ import sys
 import unicodedata
 import warnings
 from contextlib import contextmanager
-from math import floor, isfinite, log10
+from math import floor, log10
 
 import numpy as np
 
@@ -133,7 +133,7 @@ def record(name, passed, detail=""):
     return bool(passed)
 
 
-def compare(value, expected, tol=1e-6, broadcast=True):
+def compare(value, expected, tol, broadcast=True):
     """Compare as `check_close` does: returns (passed, the text that follows the name in its line).
 
     With `broadcast=False` a single number `expected` needs a single number `value`.
@@ -154,7 +154,7 @@ def describe(thing):
         return f"{kind}({', '.join(thing._fields)})"
     if isinstance(thing, (list, tuple)):
         return f"a {kind} of length {len(thing)}"
-    if isinstance(thing, int) and abs(thing) >= 2**63:
+    if isinstance(thing, int) and not -(2**63) <= thing < 2**64:  # neither an int64 nor a uint64
         return "an int of more than 64 bits"
     if isinstance(thing, type):
         return f"the class {thing.__name__}"
@@ -189,9 +189,9 @@ def number(x, tol=1e-6):
         imag = number(x.imag, tol)
         return number(x.real, tol) + ("" if imag.startswith("-") else "+") + imag + "j"
     x = float(x)
-    if not isfinite(x):
-        return "NaN" if x != x else "inf" if x > 0 else "-inf"
-    if abs(x) >= 1e15:
+    if x != x:
+        return "NaN"
+    if abs(x) >= 1e15:  # also the infinities
         return f"{x:.6g}"
     # 1e-9: a logarithm that comes out as -5.9999999 still means six digits
     digits = min(15, floor(1e-9 - log10((tol or 1e-12) * max(1.0, abs(x)))))
@@ -234,7 +234,7 @@ def _truth(condition):
 
 
 def _compare(value, expected, tol, broadcast):
-    if isinstance(tol, (bool, np.bool_)) or not isinstance(tol, (int, float, np.number)):
+    if isinstance(tol, bool) or not isinstance(tol, (int, float, np.number)):
         raise _Unusable(f"tol is {describe(tol)}, expected a number")
     if not (0 <= tol < np.inf):
         raise _Unusable(f"tol is {number(tol)}, expected a finite number of at least 0")
@@ -258,7 +258,7 @@ def _compare(value, expected, tol, broadcast):
 
     wrong = np.flatnonzero(~np.atleast_1d(right))
     where = tuple(int(i) for i in np.unravel_index(wrong[0], value.shape))
-    fine = tol / 100 or 1e-14  # finer than the tolerance, so that got and expected never look alike
+    fine = 0.01 * tol or 1e-14  # finer than the tolerance, so that got and expected never look alike
     got, wanted = number(value[where], fine), number(np.broadcast_to(expected, value.shape)[where], fine)
     finite = difference[~right & np.isfinite(difference)]
     nan = int(np.count_nonzero(np.isnan(v) & ~right))
@@ -289,7 +289,7 @@ def _as_numbers(role, x):
             warnings.simplefilter("ignore")
             array = np.asarray(x)
     except Exception as error:
-        why = "its rows differ in length" if isinstance(x, (list, tuple)) else explain(error)
+        why = "its rows differ in length" if "inhomogeneous" in str(error) else explain(error)
         raise _Unusable(f"{role} is {describe(x)} and cannot become an array of numbers: {why}") from None
     if array.dtype.name == "bfloat16":
         array = array.astype(np.float32)
@@ -308,9 +308,9 @@ def _size(x):
             size *= len(x)
             x = x[0]
         except Exception:  # a single number, a generator, a 0-d tensor, an empty list
-            return size
-        if size > MOST_VALUES or not isinstance(x, (list, tuple, range, np.ndarray)):
-            return size
+            break
+        if not isinstance(x, (list, tuple, range, np.ndarray)):
+            break
     return size
 
 

@@ -126,7 +126,8 @@ def batch_norm(x, gamma=None, beta=None, *, eps=1e-5, compute_dtype=None):
 
     Source: Ioffe & Szegedy 2015, arXiv:1502.03167, Algorithm 1.
     """
-    x, eps, out_dtype = _prepare("batch_norm", x, eps, compute_dtype, min_ndim=2)
+    x, out_dtype = _prepare("batch_norm", x, compute_dtype, min_ndim=2)
+    eps = _check_eps("batch_norm", eps, x.dtype)
     y, mean, var = _standardize(x, axes=(0, *range(2, x.ndim)), eps=eps)
     y = _scale_and_shift("batch_norm", y, gamma, beta, axes=(1,), kind="channels of x")
     return Normalized(y.astype(out_dtype, copy=False), mean, var)
@@ -159,7 +160,8 @@ def layer_norm(x, gamma=None, beta=None, *, axis=-1, eps=1e-5, compute_dtype=Non
 
     Source: Ba, Kiros & Hinton 2016, arXiv:1607.06450, equations 3 and 4 (eps is common practice).
     """
-    x, eps, out_dtype = _prepare("layer_norm", x, eps, compute_dtype, min_ndim=1)
+    x, out_dtype = _prepare("layer_norm", x, compute_dtype, min_ndim=1)
+    eps = _check_eps("layer_norm", eps, x.dtype)
     axes = _check_axes("layer_norm", axis, x)
     y, mean, var = _standardize(x, axes, eps)
     y = _scale_and_shift("layer_norm", y, gamma, beta, axes)
@@ -191,7 +193,8 @@ def rms_norm(x, gamma=None, *, axis=-1, eps=1e-5, compute_dtype=None):
 
     Source: Zhang & Sennrich 2019, arXiv:1910.07467, equation 4 (eps is common practice).
     """
-    x, eps, out_dtype = _prepare("rms_norm", x, eps, compute_dtype, min_ndim=1)
+    x, out_dtype = _prepare("rms_norm", x, compute_dtype, min_ndim=1)
+    eps = _check_eps("rms_norm", eps, x.dtype)
     axes = _check_axes("rms_norm", axis, x)
     rms = np.sqrt(_mean_square(x, axes) + eps)
     y = _scale_and_shift("rms_norm", x / rms, gamma, None, axes)
@@ -227,7 +230,8 @@ def group_norm(x, groups, gamma=None, beta=None, *, eps=1e-5, compute_dtype=None
 
     Source: Wu & He 2018, arXiv:1803.08494, equation 7.
     """
-    x, eps, out_dtype = _prepare("group_norm", x, eps, compute_dtype, min_ndim=2)
+    x, out_dtype = _prepare("group_norm", x, compute_dtype, min_ndim=2)
+    eps = _check_eps("group_norm", eps, x.dtype)
     groups = _check_count("group_norm", "groups", groups)
     if x.shape[1] % groups:
         raise ValueError(f"group_norm: groups={groups} does not divide C={x.shape[1]} of x with shape {x.shape}")
@@ -263,7 +267,8 @@ def instance_norm(x, gamma=None, beta=None, *, eps=1e-5, compute_dtype=None):
 
     Source: Ulyanov, Vedaldi & Lempitsky 2016, arXiv:1607.08022, equation 2.
     """
-    x, eps, out_dtype = _prepare("instance_norm", x, eps, compute_dtype, min_ndim=2)
+    x, out_dtype = _prepare("instance_norm", x, compute_dtype, min_ndim=2)
+    eps = _check_eps("instance_norm", eps, x.dtype)
     y, mean, var = _standardize_groups(x, groups=x.shape[1], eps=eps)
     y = _scale_and_shift("instance_norm", y, gamma, beta, axes=(1,), kind="channels of x")
     return Normalized(y.astype(out_dtype, copy=False), mean, var)
@@ -294,7 +299,7 @@ def weight_norm(v, g, *, axis=None, compute_dtype=None):
 
     Source: Salimans & Kingma 2016, arXiv:1602.07868, equation 2.
     """
-    v, _, out_dtype = _prepare("weight_norm", v, 0.0, compute_dtype, min_ndim=1, what="v")
+    v, out_dtype = _prepare("weight_norm", v, compute_dtype, min_ndim=1, what="v")
     if axis is None:
         kept_axes = ()
     elif isinstance(axis, numbers.Integral):
@@ -348,7 +353,7 @@ def power_iteration(w, *, n_iter=20, u=None, rng=None):
     u = _start_vector("power_iteration", u, rng, w)
     scale = np.abs(w).max() or w.dtype.type(1)  # so that no square below leaves the dtype's range
     w = w / scale
-    history = np.zeros(n_iter, w.dtype)
+    history = np.empty(n_iter, w.dtype)
     for i in range(n_iter):
         v = _unit(w.T @ u)
         if v.any():
@@ -383,12 +388,12 @@ def spectral_norm(w, *, n_iter=None, u=None, rng=None, compute_dtype=None):
 
     Source: Miyato et al. 2018, arXiv:1802.05957, equation 8 and Algorithm 1.
     """
-    w, _, out_dtype = _prepare("spectral_norm", w, 0.0, compute_dtype, min_ndim=2, what="w")
+    w, out_dtype = _prepare("spectral_norm", w, compute_dtype, min_ndim=2, what="w")
     matrix = _check_matrix("spectral_norm", w.reshape(len(w), -1))
     if n_iter is None:
         left, singular_values, _ = np.linalg.svd(matrix, full_matrices=False)
         sigma, u = singular_values[0], left[:, 0]
-        u = u * np.sign(u[np.abs(u).argmax()])
+        u = np.sign(u[np.abs(u).argmax()]) * u
     else:
         n_iter = _check_count("spectral_norm", "n_iter", n_iter)
         u = _start_vector("spectral_norm", u, rng, matrix)
@@ -439,7 +444,7 @@ class RunningStats:
         Raises a ValueError, and changes nothing, when x has not C channels, or when unbiased=True
         and there is one value per channel (its variance would be 0 / 0).
         """
-        x, _, _ = _prepare("RunningStats.update", x, 0.0, np.float64, min_ndim=2)
+        x, _ = _prepare("RunningStats.update", x, np.float64, min_ndim=2)
         if x.shape[1] != self.num_features:
             raise ValueError(
                 f"RunningStats.update: x has shape {x.shape}, expected {self.num_features} channels on axis 1"
@@ -449,7 +454,7 @@ class RunningStats:
             raise ValueError(
                 f"RunningStats.update: unbiased=True needs more than 1 value per channel, got shape {x.shape}"
             )
-        _, mean, var = _standardize(x, axes=(0, *range(2, x.ndim)), eps=0.0)
+        _, mean, var = _center(x, axes=(0, *range(2, x.ndim)))
         if self.unbiased:
             var = var * (count / (count - 1))
         self.num_batches += 1
@@ -469,11 +474,16 @@ class RunningStats:
 # ---------------------------------------------------------------------------------------------
 
 
-def _standardize(x, axes, eps):
-    """(x - mean) / sqrt(var + eps) with mean and var over `axes`, in the dtype of x. Two passes."""
+def _center(x, axes):
+    """x - mean, mean and var over `axes`, in the dtype of x. Two passes."""
     mean = _divide_by_count(_sum(x, axes), _group_size(x, axes))
     y = x - mean
-    var = _mean_square(y, axes)
+    return y, mean, _mean_square(y, axes)
+
+
+def _standardize(x, axes, eps):
+    """(x - mean) / sqrt(var + eps), mean and var over `axes`."""
+    y, mean, var = _center(x, axes)
     y /= np.sqrt(var + eps)
     return y, mean, var
 
@@ -554,15 +564,13 @@ def _unit(vector):
 # ---------------------------------------------------------------------------------------------
 
 
-def _prepare(name, x, eps, compute_dtype, min_ndim, what="x"):
-    """x and eps in the dtype to compute in, and the dtype of the output."""
+def _prepare(name, x, compute_dtype, min_ndim, what="x"):
+    """x in the dtype to compute in, and the dtype of the output."""
     x = _as_float_array(name, what, x)
     if x.ndim < min_ndim:
         raise ValueError(f"{name}: {what} must have at least {min_ndim} axes, got shape {x.shape}")
     if x.size == 0:
         raise ValueError(f"{name}: {what} must have no empty axis, got shape {x.shape}")
-    if not (_is_number(eps) and 0 <= eps < math.inf):
-        raise ValueError(f"{name}: eps must be a finite number >= 0, got {eps!r}")
     dtype = x.dtype
     if compute_dtype is not None:
         try:
@@ -571,8 +579,14 @@ def _prepare(name, x, eps, compute_dtype, min_ndim, what="x"):
             dtype = None
         if dtype is None or not _is_float(dtype):
             raise ValueError(f"{name}: compute_dtype must be None or a float dtype, got {compute_dtype!r}")
-    # eps becomes a number of that dtype: in float16, 1e-8 is 0, and that is meant to be seen.
-    return x.astype(dtype, copy=False), np.asarray(eps).astype(dtype), x.dtype
+    return x.astype(dtype, copy=False), x.dtype
+
+
+def _check_eps(name, eps, dtype):
+    """eps as a number of the dtype to compute in: in float16, 1e-8 is 0, and that is meant to be seen."""
+    if not (_is_number(eps) and 0 <= eps < math.inf):
+        raise ValueError(f"{name}: eps must be a finite number >= 0, got {eps!r}")
+    return np.asarray(eps).astype(dtype)
 
 
 def _scale_and_shift(name, y, gamma, beta, axes, kind="normalized axes of x"):

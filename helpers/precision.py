@@ -163,14 +163,12 @@ def neighbors(x, dtype):
 
 def _next_above(x, info):
     """The next number of the format above x, which is itself one of them."""
-    if math.isnan(x) or x == math.inf:
-        return x
     if x == -math.inf:
         return -info.max
     step = float(_spacing(x, info))
     if x < -info.smallest_normal and math.frexp(x)[0] == -0.5:
         step /= 2  # toward zero from a power of two
-    above = x + step
+    above = x + step  # inf and NaN stay what they are
     return math.inf if above > info.max else above
 
 
@@ -276,7 +274,7 @@ def var_chan(x):
     n, mean, m2 = np.ones(x.shape[-1]), x, np.zeros_like(x)
     while len(n) > 1:
         pairs = len(n) // 2
-        first, second, rest = slice(0, 2 * pairs, 2), slice(1, 2 * pairs, 2), slice(2 * pairs, None)
+        first, second, rest = slice(0, 2 * pairs, 2), slice(1, None, 2), slice(2 * pairs, None)
         merged = merge_variances(
             (n[first], mean[..., first], m2[..., first]), (n[second], mean[..., second], m2[..., second])
         )
@@ -351,10 +349,10 @@ def _values(name, x):
     return x
 
 
-def _sum(x):
-    """Sum over the last axis, every partial sum rounded to the dtype of x."""
+def _sum(x, down=lambda values: values):
+    """Sum over the last axis, every partial sum rounded to the dtype of x, and then by `down`."""
     while (n := x.shape[-1]) > 1:
-        pairs = x[..., : n // 2] + x[..., n // 2 : 2 * (n // 2)]
+        pairs = down(x[..., : n // 2] + x[..., n // 2 : 2 * (n // 2)])
         x = np.concatenate([pairs, x[..., 2 * (n // 2) :]], axis=-1)  # an odd one out waits
     return x[..., 0]
 
@@ -420,11 +418,7 @@ def rms_norm_cast(x, weight, *, order="llama", dtype="bfloat16", eps=1e-6):
         raise ValueError(f"rms_norm_cast: weight has shape {weight.shape}, expected {x.shape[-1:]}")
 
     if order == "pure":
-        squares = down(x * x)
-        while (n := squares.shape[-1]) > 1:
-            pairs = down(squares[..., : n // 2] + squares[..., n // 2 : 2 * (n // 2)])
-            squares = np.concatenate([pairs, squares[..., 2 * (n // 2) :]], axis=-1)
-        mean_square = down(squares / np.float32(x.shape[-1]))
+        mean_square = down(_sum(down(x * x), down)[..., None] / np.float32(x.shape[-1]))
         rms = down(np.sqrt(down(mean_square + down(eps))))
         return down(down(x / rms) * weight)
 

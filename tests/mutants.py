@@ -56,13 +56,7 @@ MODULES = {
     "checks.py": "test_checks.py",
     "notebook.py": "test_checks.py",
     "figures.py": "test_figures.py",
-    "exercises/machinery.py": "test_exercises.py",
-    "exercises/start_here.py": "test_exercises.py",
-    "exercises/axis_intuition.py": "test_exercises.py",
-    "exercises/batch_dependence.py": "test_exercises.py",
-    "exercises/running_averages.py": "test_exercises.py",
-    "exercises/epsilon_and_float16.py": "test_exercises.py",
-    "exercises/power_iteration.py": "test_exercises.py",
+    **{f"exercises/{p.name}": "test_exercises.py" for p in sorted(ROOT.glob("helpers/exercises/[!_]*.py"))},
     "explorer/explorer.py": "test_explorers.py",
     "explorer/layout.py": "test_explorers.py",
     "explorer/marks.py": "test_explorers.py",
@@ -143,14 +137,25 @@ class Mutant:
 
 
 def references(tree):
-    """What the exercises of a module have as `reference=`, and the functions of the module that those call."""
+    """What the exercises of a module have as `reference=`, and the functions and classes of the module that it uses."""
     own = {part.name: part for part in tree.body if isinstance(part, (ast.FunctionDef, ast.ClassDef))}
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    wanted = [k.value.id for call in calls for k in call.keywords if k.arg == "reference"]
+
+    def used(part):
+        return [node.id for node in ast.walk(part) if isinstance(node, ast.Name) and node.id in own]
+
+    wanted = [name for node in ast.walk(tree) if getattr(node, "arg", "") == "reference" for name in used(node)]
     for name in wanted:  # which grows on the way
-        names = [node.id for node in ast.walk(own[name]) if isinstance(node, ast.Name)]
-        wanted += [n for n in dict.fromkeys(names) if n in own and n not in wanted]
+        wanted += [more for more in dict.fromkeys(used(own[name])) if more not in wanted]
     return [part for name, part in own.items() if name in wanted]
+
+
+def called(node):
+    """The functions that run when this does; for a module, at import."""
+    if isinstance(node, ast.Call):
+        yield getattr(node.func, "id", None)
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, (ast.FunctionDef, ast.Lambda)):
+            yield from called(child)
 
 
 class _Finder(ast.NodeVisitor):
@@ -164,7 +169,9 @@ class _Finder(ast.NodeVisitor):
             self.begins.append(self.begins[-1] + len(line))
         self.lines, self.at_import = (1, 1), ()
         tree = ast.parse(self.source)
-        for part in references(tree) or [tree]:
+        self.importing = set(called(tree))
+        lesson = module.startswith("exercises/") and module != "exercises/machinery.py"
+        for part in references(tree) if lesson else [tree]:
             self.visit(part)
 
     def span(self, node):
@@ -209,7 +216,7 @@ class _Finder(ast.NodeVisitor):
         if outer is not None:  # defaults and decorators run at import; the tests that matter are those of the body
             self.at_import = (node.body[0].lineno, node.end_lineno)
         self.visit(node.args)
-        self.at_import = None
+        self.at_import = () if node.name in self.importing else None
         for statement in node.body:
             self.visit(statement)
         self.at_import = outer

@@ -73,7 +73,11 @@ nan, inf = np.nan, np.inf
         (grid, grid, 1e-6, "12 values match, shape (3, 4)"),
         (np.ones((1, 2, 1)), np.ones((1, 2, 1)), 1e-6, "2 values match, shape (1, 2, 1)"),
         (np.full((3, 4), 1e-17), 0.0, 1e-6, "all 12 values are 0.0, shape (3, 4)"),
+        ([1.0, 1.0], 1.0, 1e-6, "all 2 values are 1.0, shape (2,)"),
+        ([[1, 2, 3], [4, 5, 6]], [[1, 2, 3], [4, 5, 6]], 1e-6, "[[1, 2, 3], [4, 5, 6]]"),
+        (range(7), range(7), 1e-6, "7 values match, shape (7,)"),
         (range(3), [0, 1, 2], 1e-6, "[0, 1, 2]"),
+        ((0.5, 1.5), [0.5, 1.5], 1e-6, "[0.5, 1.5]"),
     ],
 )
 def test_a_close_value_passes_and_is_shown_rounded_to_its_tolerance(capsys, value, expected, tol, text):
@@ -87,6 +91,8 @@ def test_a_close_value_passes_and_is_shown_rounded_to_its_tolerance(capsys, valu
         (2.0, 1.0, 1e-6, "got 2.0, expected 1.0, difference 1.0"),
         (1.0012, 1.0, 1e-3 / 2, "got 1.0012, expected 1.0, difference 0.0012"),
         (2e-7, 1e-7, 1e-12, "got 2e-07, expected 1e-07, difference 1e-07"),
+        (0.123456789, 0, 1e-6, "got 0.12345679, expected 0, difference 0.123"),
+        (1 / 3, 1, 0, "got 0.33333333333333, expected 1, difference 0.667"),
         (nan, 1.0, 1e-6, "got NaN, expected 1.0"),
         (1.0, nan, 1e-6, "got 1.0, expected NaN"),
         (inf, -inf, 1e-6, "got inf, expected -inf"),
@@ -115,7 +121,8 @@ def test_a_close_value_passes_and_is_shown_rounded_to_its_tolerance(capsys, valu
          "differ in length"),
         ({1: 2}, 1, 1e-6, "value is a dict, expected real or complex numbers"),
         (print, 1, 1e-6, "value is a builtin_function_or_method, expected real or complex numbers"),
-        (2**80, 2**80, 1e-6, "value is an int of more than 64 bits, expected real or complex numbers"),
+        (2**64, 2**64, 1e-6, "value is an int of more than 64 bits, expected real or complex numbers"),
+        (-(2**63) - 1, 0, 1e-6, "value is an int of more than 64 bits, expected real or complex numbers"),
         (Fraction(1, 2), 0.5, 1e-6, "value is a Fraction, expected real or complex numbers"),
         (np.array([None]), 1.0, 1e-6, "value is an array of object with shape (1,), expected real or complex numbers"),
         (np.ma.masked_array([1.0, 2.0], [0, 1]), 1.0, 1e-6, "value is a masked array; compare x.compressed() or "
@@ -132,6 +139,26 @@ def test_a_value_that_is_not_close_fails_and_says_why(capsys, value, expected, t
     assert line(capsys) == f"FAIL - name: {text}"
 
 
+@pytest.mark.parametrize("largest", [2**64 - 1, -(2**63)])
+def test_an_int_of_64_bits_is_a_number_like_any_other(capsys, largest):
+    assert check_close("name", largest, largest) is True
+    assert line(capsys) == f"PASS - name: {largest}"
+    check_true("name", largest)
+    assert line(capsys).startswith("FAIL - name: got an int, expected True or False")
+
+
+def test_the_tolerance_is_a_millionth_unless_another_is_given(capsys):
+    assert check_close("name", 1e-6, 0.0) is True
+    assert check_close("name", 1.5e-6, 0.0) is False
+    assert checks.number(2 / 3) == "0.666667"
+
+
+def test_a_difference_that_is_just_the_tolerance_is_allowed():
+    assert checks.compare(0.5, 0.0, 0.5)[0]
+    assert checks.compare(2.5, 1.0, 0.75)[0]
+    assert not checks.compare(2.51, 1.0, 0.75)[0]
+
+
 def test_the_whole_result_of_a_norm_is_refused_with_the_field_to_pick(capsys):
     result = namedtuple("Normalized", "y mean var")(1.0, 1.0, 1.0)
     assert not check_close("name", result, 1.0)
@@ -140,10 +167,28 @@ def test_the_whole_result_of_a_norm_is_refused_with_the_field_to_pick(capsys):
     )
 
 
-@pytest.mark.parametrize("huge", [range(10**12), np.broadcast_to(0.0, (10**12,))])
+@pytest.mark.parametrize("huge", [range(10**7 + 1), range(10**12), np.broadcast_to(0.0, (10**12,))])
 def test_a_huge_value_is_refused_before_it_fills_the_memory(capsys, huge):
     assert not check_close("name", huge, 0.0)
     assert line(capsys) == "FAIL - name: value has more than 10000000 values; compare a part of it"
+
+
+def test_a_value_of_just_the_allowed_size_is_compared(monkeypatch):
+    monkeypatch.setattr(checks, "MOST_VALUES", 6)
+    for ones in (np.ones(6), [1] * 6, [[1, 1]] * 3, [[[1]] * 2] * 3):
+        assert checks.compare(ones, 1, 0)[0]
+    for ones in (np.ones(7), [1] * 7, [[1]] * 7, [[1, 1]] * 6, [[[1, 1]] * 3] * 2):
+        assert checks.compare(ones, 1, 0) == (False, "value has more than 6 values; compare a part of it")
+
+
+def test_lists_are_counted_as_deep_as_an_array_can_be(capsys):
+    nest = range(10**8)
+    for _ in range(63):
+        nest = [nest]
+    check_close("name", nest, 0.0)
+    assert line(capsys).endswith("value has more than 10000000 values; compare a part of it")
+    check_close("name", [nest], 0.0)
+    assert line(capsys).startswith("FAIL - name: value is a list of length 1 and cannot become an array of numbers: ")
 
 
 class Strange:
@@ -160,6 +205,10 @@ def test_an_object_that_cannot_become_an_array_is_a_plain_failure(capsys):
     assert not check_close("name", Strange(), 1.0)
     assert line(capsys) == (
         "FAIL - name: value is a Strange and cannot become an array of numbers: RuntimeError: use .detach() first"
+    )
+    assert not check_close("name", [Strange()], 1.0)
+    assert line(capsys).endswith(
+        "list of length 1 and cannot become an array of numbers: RuntimeError: use .detach() first"
     )
     assert not check_true("name", Strange())
     assert line(capsys) == "FAIL - name: could not be compared (RuntimeError: use .detach() first)"
@@ -178,6 +227,29 @@ def test_a_comparison_prints_no_warning_and_changes_nothing(capsys):
     np.testing.assert_array_equal(value, [nan, inf, 1e308])
 
 
+@pytest.mark.parametrize(
+    ("x", "tol", "text"),
+    [
+        (2 / 3, 1e-3, "0.667"),
+        (2 / 3, 2e-3, "0.67"),
+        (20 / 3, 1e-3, "6.67"),
+        (2 / 3, 0, "0.666666666667"),
+        (2 / 3, 1e-20, "0.666666666666667"),
+        (2 / 3, 1e-6 * (1 + 1e-9), "0.666667"),  # as good as 1e-6
+        (2 / 3, 1e-6 * (1 + 4e-9), "0.66667"),
+        (0.3749996, 1e-2, "0.38"),  # 0.375 to four more digits
+        (0.374996, 1e-2, "0.37"),
+        (1e15, 1e-6, "1e+15"),
+        (-1234567e9, 1e-20, "-1.23457e+15"),
+        (123456789012345.0, 1e-20, "123456789012345.0"),
+        (np.float16(-inf), 1e-6, "-inf"),
+        (np.float32(inf), 1e-6, "inf"),
+    ],
+)
+def test_a_number_is_shown_with_the_digits_that_its_tolerance_leaves(x, tol, text):
+    assert checks.number(x, tol) == text
+
+
 @settings(derandomize=True, deadline=None, max_examples=50)
 @given(st.floats(-1e6, 1e6), st.sampled_from([1e-3, 1e-6, 1e-9]))
 def test_a_rounded_number_is_within_its_tolerance_and_never_minus_zero(x, tol):
@@ -193,8 +265,8 @@ def test_a_check_agrees_with_the_tolerance_formula(x, expected, tol):
 
 
 def test_a_number_does_not_stand_for_an_array_when_broadcasting_is_off():
-    assert checks.compare([1.0], 1.0)[0]
-    assert checks.compare([1.0], 1.0, broadcast=False) == (False, "value has shape (1,), expected ()")
+    assert checks.compare([1.0], 1.0, 0)[0]
+    assert checks.compare([1.0], 1.0, 0, broadcast=False) == (False, "value has shape (1,), expected ()")
 
 
 # ----------------------------------------------------------------------------------------------- check_true
@@ -262,6 +334,8 @@ def test_keyword_arguments_go_to_the_function_whatever_their_name(capsys):
         (Exception, int, "Exception is too general, expected a class such as ValueError"),
         ("ValueError", int, "error_type is a str, expected an exception class"),
         ((), int, "error_type is a tuple of length 0, expected an exception class"),
+        ((ValueError, "KeyError"), int, "error_type is a tuple of length 2, expected an exception class"),
+        (int, int, "error_type is the class int, expected an exception class"),
     ],
 )
 def test_check_raises_called_wrongly_fails(capsys, error_type, function, text):
@@ -288,6 +362,11 @@ def test_a_line_is_never_longer_than_300_characters(capsys):
     assert len(line(capsys)) == 300
     check_raises("name", KeyError, int, "x" * 1000)
     assert len(line(capsys)) < 200
+
+
+def test_a_text_is_shortened_only_if_it_is_too_long():
+    assert checks.shorten("abcdef", 6) == "abcdef"
+    assert checks.shorten("abcdefg", 6) == "abc..."
 
 
 def test_summary_counts_what_ran(capsys):
@@ -331,6 +410,20 @@ def test_running_a_cell_again_updates_its_result(capsys, cell):
     capsys.readouterr()
     assert summary() is True
     assert line(capsys) == "1 of 1 checks passed"
+
+
+def test_outside_a_notebook_the_latest_result_counts(capsys):
+    check_true("a", False)
+    check_true("a", True)
+    capsys.readouterr()
+    assert summary() is True
+
+
+def test_a_check_that_passes_in_every_round_of_a_loop_passes(capsys, cell):
+    for _ in range(3):
+        check_true("a", True)
+    capsys.readouterr()
+    assert summary() is True
 
 
 def test_a_failure_in_a_loop_is_not_forgotten_when_the_loop_goes_on(capsys, cell):

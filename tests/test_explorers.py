@@ -2,6 +2,7 @@
 
 import base64
 import io
+from dataclasses import FrozenInstanceError
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +11,9 @@ from lessons import decode_frames
 from PIL import Image
 
 from helpers import Explorer, Panel, arrows, bars, cells, lines, points, text
+from helpers.explorer import explorer as machinery
 from helpers.explorer.explorer import Stage
-from helpers.explorer.layout import number, spread_labels, to_pixels
+from helpers.explorer.layout import _ticks, number, spread_labels, to_pixels
 
 EVERY_MARK = [
     lines([0, 1], [0, 1], label="line"),
@@ -29,6 +31,12 @@ def simple(compute=None, caption=None, sliders=None, **more):
     compute = compute or (lambda n: [points([n], [n**2])])
     sliders = {"n": [1, 2, 3]} if sliders is None else sliders
     return Explorer(sliders, compute, caption or (lambda n: f"n is {n}"), **more)
+
+
+def place(marks, *panels, height=300):
+    """The panels of an explorer that draws these marks, as they are laid out."""
+    explorer = simple(lambda n: marks, panels=list(panels), height=height)
+    return explorer.stage.spec["panels"]
 
 
 # ---------------------------------------------------------------------------------------------- what it computes
@@ -60,6 +68,38 @@ def test_a_row_that_comes_again_is_sent_once_and_codes_take_one_byte():
     assert len(values) == 2 * 9
 
 
+@pytest.mark.parametrize(
+    ("values", "dtype"),
+    [
+        ([0, 255], "|u1"),
+        ([0, 256], "<f4"),
+        ([-1, 255], "<f4"),
+        ([-2, -1], "<f4"),
+        ([0, 0.5], "<f4"),
+    ],
+)
+def test_only_whole_numbers_of_one_byte_are_sent_as_bytes(values, dtype):
+    explorer = simple(lambda n: [points(values, [0, 1])])
+    x, _ = explorer.stage.spec["marks"][0]["arrays"]
+    assert x["dtype"] == dtype
+    np.testing.assert_array_equal(decode_frames(explorer.stage.spec, explorer.stage.data)[0]["x"], [values] * 3)
+
+
+@pytest.mark.parametrize(("positions", "dtype"), [(256, "|u1"), (257, "<u2")])
+def test_the_number_of_a_row_takes_two_bytes_only_beyond_256_rows(positions, dtype):
+    explorer = simple(sliders={"n": range(positions)})
+    x, _ = explorer.stage.spec["marks"][0]["arrays"]
+    assert x["row_dtype"] == dtype
+    sent = decode_frames(explorer.stage.spec, explorer.stage.data)[0]["x"]
+    np.testing.assert_array_equal(sent[:, 0], range(positions))
+
+
+def test_all_that_the_browser_looks_up_is_synchronized_and_begins_at_the_first_values():
+    state = Stage().get_state()
+    assert {"spec", "data", "captions", "caption_of"} <= set(state)
+    assert [state[f"at_{k}"] for k in range(4)] == [0, 0, 0, 0]
+
+
 def test_start_names_the_first_view_and_other_sliders_begin_at_their_first_value():
     explorer = simple(
         lambda n, m: [points([n], [m])], lambda n, m: f"{n} {m}", {"n": [1, 2], "m": [5, 6]}, start={"m": 6}
@@ -73,6 +113,10 @@ def test_start_names_the_first_view_and_other_sliders_begin_at_their_first_value
 def test_a_float_is_found_although_it_is_written_with_fewer_digits():
     explorer = simple(lambda eps: [points([eps], [1])], lambda eps: f"{eps:.0e}", {"eps": np.logspace(-12, 2, 57)})
     assert explorer.caption_at(eps=1e-5) == "1e-05"
+    assert explorer.caption_at(eps=1.7782794e-5) == "2e-05"  # 10 ** -4.75 is 1.77827941...e-05
+    for eps in (1.77828e-5 * (1 + 1.5e-6), 1e-3 * (1 + 1.5e-6), 2e-12):
+        with pytest.raises(ValueError, match="is not one of the slider's values"):
+            explorer.caption_at(eps=eps)
 
 
 def test_each_kind_of_values_gets_its_control():
@@ -81,6 +125,31 @@ def test_each_kind_of_values_gets_its_control():
     kinds = [type(control).__name__ for control in explorer.children[0].children]
     assert kinds == ["SelectionSlider", "Dropdown", "Checkbox", "SelectionSlider"]
     assert [control.description for control in explorer.children[0].children] == list(names)
+
+
+@pytest.mark.parametrize(
+    ("values", "control"),
+    [
+        ([False, True], "Checkbox"),
+        ([True, False], "SelectionSlider"),
+        ([0, 1], "SelectionSlider"),
+        ([False, 5], "SelectionSlider"),
+        ([5, True], "SelectionSlider"),
+        ({"no": False, "yes": True, "both": 2}, "SelectionSlider"),
+        (["one", 2], "SelectionSlider"),
+        (["one", "two"], "Dropdown"),
+    ],
+)
+def test_only_no_and_yes_make_a_check_box_and_only_words_a_menu(values, control):
+    explorer = simple(lambda n: [points([1], [1])], sliders={"n": values})
+    (made,) = explorer.children[0].children
+    assert type(made).__name__ == control
+
+
+def test_a_check_box_shows_the_start_and_takes_no_more_room_than_its_name():
+    explorer = simple(sliders={"n": [False, True]}, start={"n": True})
+    (made,) = explorer.children[0].children
+    assert made.value is True and made.indent is False
 
 
 @pytest.mark.parametrize(
@@ -94,6 +163,10 @@ def test_each_kind_of_values_gets_its_control():
         (True, "yes"),
         (1e6, "1e6"),
         (1e4, "1e4"),
+        (15000.0, "1.5e4"),
+        (9999.0, "9999"),
+        (0.001, "0.001"),
+        (-0.0015, "−0.0015"),
         (0.0, "0"),
     ],
 )
@@ -117,16 +190,29 @@ def test_numbers_are_written_as_a_learner_reads_them(value, words):
         ({"compute": lambda n: None}, "returned NoneType at n = 1, expected a list of marks"),
         ({"compute": lambda n: []}, "expected a list of marks"),
         ({"compute": lambda n: [n]}, "expected a list of marks"),
+        ({"compute": lambda n: [points([1], [1]), n]}, "expected a list of marks"),
+        ({"compute": lambda n: [points([0, -1e300], [0, 0])]}, r"has x beyond 1e[+]38"),
         ({"caption": lambda n: ""}, "caption returned '' at n = 1"),
         ({"caption": lambda n: None}, "caption returned None"),
         ({"caption": lambda n: f"{1 / (n - 1)}"}, "caption failed at n = 1: ZeroDivisionError"),
         ({"sliders": {}}, "1 to 4 sliders"),
         ({"sliders": {"n": [1]}}, "'n' needs at least two values"),
         ({"sliders": {"n": [1, 1]}}, "different labels"),
+        ({"sliders": {"n": [1, 2, 1]}}, "different labels"),
+        ({"sliders": {"n": {1: "a", "1": "b", 2: "c"}}}, "different labels"),
         ({"sliders": [1, 2]}, "expected a dict"),
         ({"sliders": {"n": range(6000)}}, "6,000 slider positions, expected at most 5,000"),
         ({"start": {"m": 1}}, "start names 'm', expected one of"),
         ({"start": {"n": 7}}, "7 is not one of the slider's values"),
+        ({"panels": [Panel(), "a"]}, "expected a Panel or a list of them"),
+        ({"height": 59}, "height is 59, expected 60 to 2000 pixels"),
+        ({"height": 2001}, "height is 2001, expected 60 to 2000 pixels"),
+        (
+            {"compute": lambda n: [cells([[n]], limit=9), bars([0, 1], [n])], "panels": Panel(bare=True)},
+            "panel 0 is bare, expected cells",
+        ),
+        ({"panels": Panel(title="t", xlabel="x"), "height": 74}, "no room for panel 0, expected more height or width"),
+        ({"compute": lambda n: [lines([0, 1], [0, 1], label="w" * 90)]}, "no room for panel 0"),
         (
             {"compute": lambda n: [points([n - 1], [1])], "panels": Panel(xscale="log")},
             "log x axis, but the data reach",
@@ -136,6 +222,48 @@ def test_numbers_are_written_as_a_learner_reads_them(value, words):
 def test_bad_input_is_named_when_the_cell_runs(arguments, message):
     with pytest.raises(ValueError, match=message):
         simple(**arguments)
+
+
+@pytest.mark.parametrize("height", [60, 300.5, 2000])
+def test_a_picture_may_be_60_to_2000_pixels_high(height):
+    assert simple(height=height).stage.spec["height"] == height
+
+
+def test_a_picture_is_300_pixels_high_unless_told_otherwise():
+    assert simple().stage.spec["height"] == 300
+
+
+def test_a_number_as_large_as_the_browser_can_draw_is_drawn():
+    assert simple(lambda n: [points([1e38, -1e38], [0, n])]).marks_at()[0]["data"]["x"].tolist() == [1e38, -1e38]
+
+
+@pytest.mark.parametrize(
+    ("limit", "needed", "message"),
+    [
+        ("MAX_POSITIONS", 6, "6 slider positions, expected at most 5"),
+        ("MAX_NUMBERS", 12, "over 11 numbers at a = 2, b = 3"),
+        ("MAX_BYTES", 20, "frames of 20 bytes, expected at most 19"),  # 2 x 6 row numbers, 2 + 6 codes of a byte
+    ],
+)
+def test_an_explorer_may_take_all_that_is_allowed_and_no_more(monkeypatch, limit, needed, message):
+    def build():
+        return Explorer({"a": [1, 2], "b": (1, 2, 3)}, lambda a, b: [points([a], [10 * a + b])], lambda a, b: "c")
+
+    monkeypatch.setattr(machinery, limit, needed)
+    build()
+    monkeypatch.setattr(machinery, limit, needed - 1)
+    with pytest.raises(ValueError, match=message):
+        build()
+
+
+def test_a_slider_may_have_as_many_values_as_there_may_be_positions(monkeypatch):
+    monkeypatch.setattr(machinery, "MAX_POSITIONS", 3)
+    for values in ([1, 2, 3], {"a": 1, "b": 2, "c": 3}):
+        assert len(list(simple(sliders={"n": values}).positions())) == 3
+    assert len(list(simple(sliders={"n": (n for n in range(3))}).positions())) == 3
+    for values in ([1, 2, 3, 4], {"a": 1, "b": 2, "c": 3, "d": 4}, (n for n in range(9))):
+        with pytest.raises(ValueError, match="4 slider positions, expected at most 3"):
+            simple(sliders={"n": values})
 
 
 def test_frames_too_large_to_store_are_refused():
@@ -153,6 +281,24 @@ def test_frames_too_large_to_store_are_refused():
         (lambda: cells([1, 2], limit=1), "2-D array of values"),
         (lambda: cells([[1]], limit=1, outline=[[1, 2]]), "outline has shape"),
         (lambda: cells([[1]]), "either limit= .* or names="),
+        (lambda: cells([[1]], limit=1, names=("", "a")), "either limit= .* or names="),
+        (lambda: cells([1, 2, 3], at=([0, 1, 2], 0), limit=1), r"y has shape \(\), expected \(3,\)"),
+        (lambda: cells([1, 2, 3], at=(0, [0, 1, 2]), limit=1), "2-D array of values"),
+        (lambda: cells([[0]], names=("a",)), "got 1 names, expected 2 to 5"),
+        (lambda: cells([[0]], names="abcdef"), "got 6 names, expected 2 to 5"),
+        (lambda: cells([[0, 7, 9]], names=("", "a")), "a value is 7, expected codes 0 to 1"),
+        (lambda: cells([[1]], limit=np.inf), "limit is inf, expected a number above 0"),
+        (lambda: cells([[1]], limit=1, digits=10), "digits is 10, expected None or 0 to 9"),
+        (lambda: cells([[1]], limit=1, digits=2.5), "digits is 2.5, expected None or 0 to 9"),
+        (lambda: cells([[1]], limit=1, digits=True), "digits is True, expected None or 0 to 9"),
+        (lambda: points([1], [1], size=0), "size is 0, expected a number of pixels above 0"),
+        (lambda: points([1], [1], size=np.inf), "size is inf, expected a number of pixels above 0"),
+        (lambda: points([1], [1], size=True), "size is True, expected a number of pixels above 0"),
+        (lambda: bars([[0, 1]], [1]), "one more edge than bars"),
+        (lambda: bars([0, 1], [[1]]), "one more edge than bars"),
+        (lambda: bars([[0], [1]], [1]), "one more edge than bars"),
+        (lambda: Panel(width=np.inf), "width is inf, expected a number above 0"),
+        (lambda: Panel(xlim=(0, 1), xscale="log"), r"xlim is \(0, 1\), expected .* for a log scale above 0"),
         (lambda: text(0, 0, "a", align="left"), "align is 'left'"),
         (lambda: Panel(xscale="cube"), 'expected "linear" or "log"'),
     ],
@@ -160,6 +306,225 @@ def test_frames_too_large_to_store_are_refused():
 def test_a_mark_that_cannot_be_drawn_is_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+# -------------------------------------------------------------------------------------------------------- marks
+
+
+@pytest.mark.parametrize(
+    ("make", "style"),
+    [
+        (lambda: lines(0, 0), {"color": "blue", "label": "", "dashed": False, "panel": 0}),
+        (lambda: points(0, 0), {"color": "blue", "label": "", "size": 9, "hollow": False, "panel": 0}),
+        (lambda: bars([0, 1], 1), {"color": "blue", "panel": 0}),
+        (lambda: arrows(0, 0, 1, 1), {"color": "blue", "label": "", "panel": 0}),
+        (lambda: text(0, 0, "a"), {"color": "grey", "align": "start", "bold": False, "panel": 0}),
+        (lambda: cells([[0]], limit=1), {"panel": 0, "limit": 1, "digits": None, "names": None}),
+    ],
+    ids=["lines", "points", "bars", "arrows", "text", "cells"],
+)
+def test_a_mark_is_plain_where_nothing_else_is_asked_for(make, style):
+    assert make().style == style
+
+
+def test_cells_stand_in_rows_that_run_downwards_from_their_upper_left():
+    corner, moved = cells([[1, 2, 3], [4, 5, 6]], limit=6), cells([[1, 2, 3], [4, 5, 6]], limit=6, at=(10, 20))
+    assert corner.arrays["x"].tolist() == [0, 1, 2, 0, 1, 2]
+    assert corner.arrays["y"].tolist() == [0, 0, 0, 1, 1, 1]
+    assert moved.arrays["x"].tolist() == [10, 11, 12, 10, 11, 12]
+    assert moved.arrays["y"].tolist() == [20, 20, 20, 21, 21, 21]
+    assert corner.arrays["outline"].tolist() == [0, 0, 0, 0, 0, 0]
+
+
+def test_cells_may_each_have_a_place_of_their_own_and_a_frame():
+    mark = cells([7, 8], limit=9, at=([5, 0], [1, 3]), outline=[0, 1])
+    placed = {name: array.tolist() for name, array in mark.arrays.items()}
+    assert placed == {"x": [5, 0], "y": [1, 3], "values": [7, 8], "outline": [0, 1]}
+
+
+def test_the_least_and_the_most_that_a_mark_or_panel_may_be_asked_for():
+    assert cells([[0, 1]], names="ab").style["names"] == ["a", "b"]
+    assert len(cells([[0, 4]], names="abcde").style["names"]) == 5
+    assert [cells([[1]], limit=0.5, digits=digits).style["digits"] for digits in (0, np.int64(9))] == [0, 9]
+    assert points(0, 0, size=0.5).style["size"] == 0.5
+    assert Panel(width=0.5).width == 0.5
+    assert Panel(xlim=(0.5, 1), xscale="log").xlim == (0.5, 1)
+
+
+def test_a_mark_and_a_panel_cannot_be_changed_once_they_are_made():
+    with pytest.raises(FrozenInstanceError):
+        lines(0, 0).kind = "points"
+    with pytest.raises(FrozenInstanceError):
+        Panel().title = "another"
+
+
+# ------------------------------------------------------------------------------------------------------- layout
+
+DOT = points(0, 0)
+
+
+@pytest.mark.parametrize(
+    ("panel", "box"),
+    [
+        (Panel(), [46, 10, 620, 264]),  # 680 wide: 46 for the numbers of y, 14 at the right; 26 for those of x
+        (Panel(xlabel="x"), [46, 10, 620, 244]),
+        (Panel(ylabel="y"), [62, 10, 604, 264]),
+        (Panel(ylabel=None), [14, 10, 652, 264]),
+        (Panel(title="t"), [46, 28, 620, 246]),
+    ],
+)
+def test_axes_leave_room_for_what_is_written_around_them(panel, box):
+    assert place([DOT], panel)[0]["box"] == box
+
+
+def test_a_line_at_zero_is_drawn_only_where_it_is_asked_for():
+    assert [panel["zero"] for panel in place([DOT], Panel(), Panel(zero=True))] == [False, True]
+
+
+def test_a_panel_leaves_room_at_its_right_for_its_longest_label():
+    marks = [lines(0, 0, label="four"), points(0, 0, label="ab"), lines(0, 0, label="longer", panel=1)]
+    first, second = place(marks, Panel(), Panel())
+    assert first["box"] == [46, 10, 335 - 46 - 36.8, 264]  # 4 characters of 7.2 pixels and 8 more
+    assert second["box"] == [345 + 46, 10, 335 - 46 - 51.2, 264]
+
+
+def test_panels_share_the_width_with_gaps_between_them():
+    bare = [{"ylabel": None}, {"ylabel": None, "width": 2}, {"ylabel": None, "width": 1}]
+    boxes = [panel["box"] for panel in place([DOT], *(Panel(**more) for more in bare[:2]))]
+    assert boxes == [[14, 10, 195.33, 264], [247.33, 10, 418.67, 264]]  # 670 / 3 = 223.33 for one share
+    boxes = [panel["box"] for panel in place([DOT], *(Panel(**more) for more in bare))]
+    assert boxes == [[14, 10, 137, 264], [189, 10, 302, 264], [529, 10, 137, 264]]  # 660 / 4 = 165
+
+
+def test_axes_of_a_single_pixel_are_the_smallest():
+    assert place([DOT], Panel(title="t", xlabel="x"), height=75)[0]["box"] == [46, 28, 620, 1]
+
+
+@pytest.mark.parametrize(
+    ("marks", "panel", "box", "columns", "rows"),
+    [
+        ([cells(np.zeros((3, 5)), limit=1)], Panel(bare=True), [4, 10, 170, 102], 5, 3),  # 34 pixels at most
+        ([cells(np.zeros((1, 40)), limit=1)], Panel(bare=True), [4, 10, 672, 16.8], 40, 1),  # (680 - 8) / 40
+        ([cells(np.zeros((10, 2)), limit=1)], Panel(bare=True), [4, 10, 56.8, 284], 2, 10),  # (300 - 10 - 6) / 10
+        ([cells(np.zeros((10, 2)), limit=1)], Panel(bare=True, title="t"), [4, 28, 53.2, 266], 2, 10),
+        ([cells([[0]], limit=1), text(4, 2, "a"), points(1, 3)], Panel(bare=True), [4, 10, 136, 102], 4, 3),
+        ([text(0, 0, "words alone")], Panel(bare=True), [4, 10, 34, 34], 1, 1),
+        ([cells([[0]], limit=1)], Panel(bare=True, xlim=(0, 20), ylim=(0, 5)), [4, 10, 672, 168], 20, 5),
+        ([cells([[0], [0]], limit=1)], Panel(bare=True, xlim=(0, 4)), [4, 10, 136, 68], 4, 2),
+        ([cells([[0, 0]], limit=1)], Panel(bare=True, ylim=(0, 3)), [4, 10, 68, 102], 2, 3),
+    ],
+)
+def test_a_bare_panel_is_as_large_as_its_cells(marks, panel, box, columns, rows):
+    (placed,) = place(marks, panel)
+    assert placed["box"] == box
+    assert (placed["xlim"], placed["ylim"]) == ([0, columns], [0, rows])
+    assert placed["xticks"] == placed["yticks"] == []
+
+
+def test_a_bare_panel_counts_only_its_own_marks():
+    marks = [points(50, 50), cells([[0, 0]], limit=1, panel=1)]
+    assert place(marks, Panel(), Panel(bare=True))[1]["box"] == [345 + 4, 10, 68, 34]
+
+
+@pytest.mark.parametrize(
+    ("panels", "height"),
+    [
+        ([Panel(bare=True), Panel(bare=True)], 10 + 3 * 34 + 6),
+        ([Panel(bare=True), Panel(bare=True, xlim=(0, 20))], 10 + 50 + 6),  # a cell is 327 / 20 = 16.35 pixels: 49.05
+        ([Panel(), Panel(bare=True)], 300),
+    ],
+)
+def test_a_picture_of_cells_ends_below_the_lowest_but_one_with_axes_has_its_full_height(panels, height):
+    marks = [cells([[0]], limit=1), cells([[0], [0], [0]], limit=1, panel=1)]
+    assert simple(lambda n: marks, panels=panels).stage.spec["height"] == height
+
+
+TWO = [0, 2]
+
+
+@pytest.mark.parametrize(
+    ("marks", "xlim", "ylim"),
+    [
+        ([lines([0, 10], [100, 200])], [-0.6, 10.6], [94, 206]),  # 6 % of the range on each side
+        ([lines(TWO, TWO), points(10, 1), text(1, 10, "a")], [-0.6, 10.6], [-0.6, 10.6]),
+        ([points(3, -3)], [2.5, 3.5], [-3.5, -2.5]),
+        ([points(1e7, -1e7)], [9_999_990, 10_000_010], [-10_000_010, -9_999_990]),
+        ([arrows(1, 2, 4, -2)], [0.76, 5.24], [-0.12, 2.12]),
+        ([bars([1, 2, 3], [1, 4])], [1, 3], [0, 4.24]),
+        ([bars([1, 2, 3], [-1, 4])], [1, 3], [-1.3, 4.3]),
+        ([bars([1, 2, 3], [0, 0])], [1, 3], [0, 0.5]),
+        ([bars(TWO, [4]), lines(TWO, [1, 2])], [-0.12, 2.12], [-0.24, 4.24]),
+        ([bars(TWO, [4]), lines([-9, 9], [-9, 9], panel=1)], [0, 2], [0, 4.24]),
+        ([lines(TWO, TWO, panel=1)], [0, 1], [0, 1]),
+    ],
+)
+def test_limits_leave_a_little_room_around_the_data_and_none_below_bars(marks, xlim, ylim):
+    placed, _ = place(marks, Panel(), Panel())
+    np.testing.assert_allclose([placed["xlim"], placed["ylim"]], [xlim, ylim], rtol=1e-12)
+
+
+def test_limits_of_a_log_axis_are_a_factor_away_from_the_data():
+    (placed,) = place([lines([0.5, 100], [10, 1000])], Panel(xscale="log", yscale="log"))
+    np.testing.assert_allclose([placed["xlim"], placed["ylim"]], [[0.5 / 1.3, 130], [10 / 1.3, 1300]])
+
+
+@pytest.mark.parametrize("form", [tuple, list, np.array])
+def test_limits_that_are_given_are_taken(form):
+    (placed,) = place([DOT], Panel(xlim=form([2, 5]), ylim=form([-1, 7])))
+    assert (placed["xlim"], placed["ylim"]) == ([2, 5], [-1, 7])
+
+
+@pytest.mark.parametrize(
+    ("xlim", "ylim", "wide", "high"),
+    [
+        ((2, 12), (2, 4), [2, 12], [3 - 132 / 62, 3 + 132 / 62]),  # the box is 620 by 264: 62 pixels for one unit
+        ((2, 3), (1, 5), [2.5 - 310 / 66, 2.5 + 310 / 66], [1, 5]),  # 66 pixels for one unit
+    ],
+)
+def test_equal_axes_are_widened_about_their_middle_where_there_is_room(xlim, ylim, wide, high):
+    (placed,) = place([DOT], Panel(equal=True, xlim=xlim, ylim=ylim))
+    np.testing.assert_allclose([placed["xlim"], placed["ylim"]], [wide, high])
+
+
+@pytest.mark.parametrize(
+    ("limits", "pixels", "axis", "values"),
+    [
+        ((0, 0.3), 330, "x", [0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3]),  # six steps of 55 pixels
+        ((0, 0.3), 329, "x", [0, 0.1, 0.2, 0.3]),
+        ((0, 0.3), 240, "y", [0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3]),  # six steps of 40 pixels
+        ((0, 0.3), 239, "y", [0, 0.1, 0.2, 0.3]),
+        ((0, 7), 50, "x", [0, 5]),  # two steps, however narrow
+        ((0, 1), 50, "x", [0, 0.5, 1]),
+        ((0, 10), 275, "x", [0, 2, 4, 6, 8, 10]),
+        ((0, 10), 220, "x", [0, 2.5, 5, 7.5, 10]),
+        ((-0.3, -0.1), 110, "x", [-0.3, -0.2, -0.1]),
+        ((0.01, 0.99), 110, "x", [0.25, 0.5, 0.75]),
+    ],
+)
+def test_ticks_are_round_numbers_inside_the_limits_with_room_for_their_labels(limits, pixels, axis, values):
+    ticks = _ticks(limits, "linear", pixels, axis)
+    np.testing.assert_allclose([value for value, _ in ticks], values, atol=1e-15)
+
+
+def test_ticks_of_a_log_axis_are_powers_of_ten_with_room_for_their_labels():
+    seven = "1 10 100 1000 1e4 1e5 1e6".split()
+    assert [label for _, label in _ticks((0.9, 1.1e6), "log", 330, "x")] == seven  # six steps of 55 pixels
+    fewer = [label for _, label in _ticks((0.9, 1.1e6), "log", 329, "x")]  # which ones, matplotlib's version decides
+    assert fewer in (seven[::2], seven[1::2])
+    assert [value for value, _ in _ticks((0.5, 200), "log", 330, "x")] == [1, 10, 100]
+
+
+def test_ticks_of_a_tiny_range_have_labels_that_differ():
+    labels = [label for _, label in _ticks((0, 1e-12), "linear", 275, "x")]
+    assert labels == ["0", "2e−13", "4e−13", "6e−13", "8e−13", "1e−12"]
+
+
+def test_a_panel_has_ticks_as_its_sides_allow_and_none_where_y_is_hidden():
+    shown, hidden = Panel(xlim=(0, 1), ylim=(0, 1)), Panel(xlim=(0, 1), ylim=(0, 1), ylabel=None)
+    (placed,) = place([DOT], shown)  # 620 by 264 pixels: 11 and 6 steps at most
+    assert len(placed["xticks"]) == 11 and [label for _, label in placed["yticks"]] == "0 0.2 0.4 0.6 0.8 1".split()
+    (placed,) = place([DOT], hidden)
+    assert len(placed["xticks"]) == 11 and placed["yticks"] == []
 
 
 # ----------------------------------------------------------------------------------------------------- pictures
@@ -225,8 +590,8 @@ def test_limits_are_those_of_all_frames():
 
 
 def test_labels_that_overlap_are_pushed_apart():
-    placed = spread_labels([(50, "b"), (48, "a"), (100, "c")])
-    assert placed == [(48, "a"), (63, "b"), (100, "c")]
+    placed = spread_labels([(50, "a"), (48, "c"), (49, "b"), (100, "d")])
+    assert placed == [(48, "c"), (63, "b"), (78, "a"), (100, "d")]
 
 
 def test_both_renderers_draw_the_same_kinds_of_marks():

@@ -367,6 +367,8 @@ def test_a_channel_gamma_never_lines_up_with_the_width():
         ((-1, -2), (4, 5), (4, 5)),
         ((1, 3), (3, 5), (3, 1, 5)),
         ((2, 3), (), ()),
+        ((2, 3), (1, 5), (1, 5)),
+        ((2, 3), (4, 1), (4, 1)),
     ],
 )
 def test_layer_and_rms_norm_take_a_gamma_of_the_normalized_shape(axis, shape, aligned):
@@ -674,6 +676,10 @@ X = draw((2, 3, 4))
             lambda: layer_norm(X, gamma=np.ones(4), axis=(1, 2)),
             "layer_norm: gamma has shape (4,), expected (3, 4) to match the normalized axes",
         ),
+        (
+            lambda: layer_norm(np.ones((5, 3, 2)), gamma=np.ones(2), axis=(1, 2)),
+            "gamma has shape (2,), expected (3, 2)",
+        ),
         (lambda: layer_norm(X, gamma=np.ones(4), axis=1), "gamma has shape (4,), expected (3,)"),
         (lambda: layer_norm(X[0, :1], np.ones((3, 4))), "gamma has shape (3, 4), expected (4,)"),
         (lambda: layer_norm(np.ones((1, 1)), np.ones(4)), "gamma has shape (4,), expected (1,)"),
@@ -705,6 +711,8 @@ X = draw((2, 3, 4))
         (lambda: layer_norm(X, axis=None), "got None"),
         (lambda: rms_norm(X, axis=1.0), "rms_norm: axis must be an int, or different ints"),
         (lambda: rms_norm(X, axis=True), "got True"),
+        (lambda: rms_norm(X, axis=(0, 1.5)), "got (0, 1.5)"),
+        (lambda: rms_norm(X, axis=(0, True)), "got (0, True)"),
         (lambda: weight_norm(np.zeros(3), 1.0), "weight_norm: v with shape (3,) has norm 0 (axis=None)"),
         (lambda: weight_norm([[1.0, 2.0], [0.0, 0.0]], 1.0, axis=0), "has norm 0 (axis=0)"),
         (
@@ -746,6 +754,7 @@ X = draw((2, 3, 4))
             "power_iteration: u must be finite and not all zero",
         ),
         (lambda: power_iteration(np.eye(2), u=[np.nan, 0.0]), "power_iteration: u must be finite"),
+        (lambda: power_iteration(np.eye(2), u=[1.0, -np.inf]), "power_iteration: u must be finite"),
         (lambda: spectral_norm(np.ones(3)), "spectral_norm: w must have at least 2 axes, got shape (3,)"),
         (lambda: spectral_norm(np.ones((2, 0))), "spectral_norm: w must have no empty axis"),
         (lambda: spectral_norm(np.zeros((2, 2))), "spectral_norm: w with shape (2, 2) has sigma 0"),
@@ -907,6 +916,12 @@ def test_power_iteration_scales_u_itself_and_leaves_it_alone():
     np.testing.assert_array_equal(u, [1, 2, 3])
 
 
+def test_power_iteration_may_start_from_a_vector_with_zeros():
+    sigma, u, v, _ = power_iteration([[0.0, 2.0], [3.0, 0.0]], n_iter=1, u=[1.0, 0.0])
+    assert sigma == 2
+    np.testing.assert_array_equal([u, v], [[1, 0], [0, 1]])
+
+
 def test_power_iteration_of_a_zero_matrix_is_zero():
     sigma, u, v, history = power_iteration(np.zeros((2, 3)), n_iter=4, u=[3.0, 4.0])
     assert sigma == 0 and (history == 0).all()
@@ -966,6 +981,17 @@ def test_spectral_norm_reads_a_kernel_as_the_matrix_of_its_rows():
     result = spectral_norm(w)
     assert result.w.shape == w.shape and result.u.shape == (3,)
     assert abs(result.sigma - np.linalg.svd(w.reshape(3, 8), compute_uv=False)[0]) < 1e-12
+
+
+def test_spectral_norm_of_a_wide_matrix_needs_memory_in_proportion_to_it():
+    w = draw((4, 2000))
+    tracemalloc.start()
+    try:
+        spectral_norm(w)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 10 * w.nbytes  # all 2000 right singular vectors would take 500 times as much
 
 
 def test_spectral_norm_keeps_the_dtype_and_its_input():

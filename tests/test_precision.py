@@ -128,8 +128,14 @@ def test_neighbors_of_bfloat16_one():
     assert neighbors(0, "bfloat16") == (-(2.0**-133), 0.0, 2.0**-133, 2.0**-133)
 
 
+@pytest.mark.parametrize("one_number", [np.array(2.0), np.float16(2), np.array(2), np.uint8(2), Fraction(2)])
+def test_neighbors_take_any_one_real_number(one_number):
+    assert neighbors(one_number, "float16") == neighbors(2.0, "float16") == (2 - 2.0**-10, 2.0, 2 + 2.0**-9, 2.0**-9)
+
+
 def test_neighbors_at_the_ends_of_the_range():
     assert neighbors(65504, "float16").above == np.inf
+    assert neighbors(65472, "float16")[1:] == (65472, 65504, 32)
     assert neighbors(65519, "float16").nearest == 65504 and neighbors(65520, "float16").nearest == np.inf
     beyond = neighbors(1e6, "float16")
     assert beyond[:3] == (65504, np.inf, np.inf) and np.isnan(beyond.spacing)
@@ -238,6 +244,12 @@ def test_variances_keep_the_dtype_drop_the_last_axis_and_leave_x_alone(var, dtyp
     assert result.shape == (2, 3) and result.dtype == dtype
     np.testing.assert_allclose(result, x.astype(np.float64).var(axis=-1), rtol=30 * np.finfo(dtype).eps)
     np.testing.assert_array_equal(x, before)
+
+
+@every_variance
+def test_variances_of_tiny_numbers_have_all_their_digits(var):
+    x = rows(0.5, (3, 9), dtype=np.float64)
+    np.testing.assert_array_equal(var(2.0**-80 * x), 2.0**-160 * var(x))  # a power of two changes no digit
 
 
 @every_variance
@@ -378,6 +390,9 @@ def test_merging_works_per_channel_and_keeps_float32():
         ((-1, 0.0, 0.0), (2, 0.0, 0.0), "counts must be >= 0 and not both 0, got -1 and 2"),
         ((1, 0.0), (2, 0.0, 0.0), "expected two triples (n, mean, m2)"),
         (1, (2, 0.0, 0.0), "expected two triples (n, mean, m2)"),
+        ((np.array([3, -1]), 0.0, 0.0), (2, 0.0, 0.0), "counts must be >= 0 and not both 0, got [ 3 -1] and 2"),
+        ((2, 0.0, 0.0), (np.array([3, -1]), 0.0, 0.0), "counts must be >= 0 and not both 0, got 2 and [ 3 -1]"),
+        ((np.array([0, 1]), 0.0, 0.0), (0, 0.0, 0.0), "counts must be >= 0 and not both 0, got [0 1] and 0"),
     ],
 )
 def test_merging_refuses_bad_parts(a, b, message):
@@ -402,6 +417,13 @@ def test_every_order_returns_numbers_of_the_format_near_the_exact_result(order, 
     error = np.abs(got - exact) / np.abs(exact)
     half_spacing = float_info(dtype).eps / 2
     assert error.max() < {"gemma": 1.01, "llama": 2.01, "pure": 8}[order] * half_spacing + 1e-4 * (dtype == "float16")
+
+
+@pytest.mark.parametrize("order", ["llama", "gemma", "pure"])
+def test_every_order_treats_each_row_of_the_last_axis_by_itself(order):
+    x, weight = rows(0.0, (2, 3, 5)), rows(1.0, (5,), seed=1)
+    row_by_row = [[rms_norm_cast(row, weight, order=order) for row in matrix] for matrix in x]
+    np.testing.assert_array_equal(rms_norm_cast(x, weight, order=order), row_by_row)
 
 
 @HALF_FORMATS
@@ -462,6 +484,11 @@ def test_llama_order_of_1e_4_in_float16():
     np.testing.assert_allclose(got, 0.0995, atol=1e-4)
 
 
+@pytest.mark.parametrize("order", ["llama", "gemma", "pure"])
+def test_every_order_may_do_without_eps(order):
+    np.testing.assert_array_equal(rms_norm_cast([[3.0, -3.0]], [1, 2], order=order, eps=0), [[1, -2]])
+
+
 def test_rms_norm_cast_defaults():
     defaults = {k: p.default for k, p in inspect.signature(rms_norm_cast).parameters.items()}
     assert (defaults["order"], defaults["dtype"], defaults["eps"]) == ("llama", "bfloat16", 1e-6)
@@ -495,6 +522,7 @@ def test_rms_norm_cast_defaults():
         (lambda: rms_norm_cast(np.ones((2, 0)), np.ones(0)), "rms_norm_cast: x must have at least one value"),
         (lambda: rms_norm_cast(np.ones(3), np.ones(3), eps=-1.0), "eps must be a finite number >= 0, got -1.0"),
         (lambda: rms_norm_cast(np.ones(3), np.ones(3), eps=np.nan), "eps must be a finite number >= 0, got nan"),
+        (lambda: rms_norm_cast(np.ones(3), np.ones(3), eps=np.inf), "eps must be a finite number >= 0, got inf"),
     ],
 )
 def test_bad_input_gets_a_value_error_that_says_what_was_expected(call, message):

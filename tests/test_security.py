@@ -186,7 +186,7 @@ def evil_explorer():
     return Explorer(
         {EVIL: [1, 2], "menu " + EVIL: [EVIL, "b"], "box " + EVIL: [False, True]},
         lambda **p: [
-            points([p[EVIL]], [1], label=EVIL),
+            points([p[EVIL]], [1], label="<img src=x onerror=planted(5)>"),
             text(1, 1, EVIL),
             cells([[0, 1]], names=("", EVIL), panel=1),
         ],

@@ -15,6 +15,7 @@ import functools
 import importlib
 import inspect
 import io
+import itertools
 import pkgutil
 import signal
 import threading
@@ -132,7 +133,6 @@ def diagnose(exercise, attempt):
     if problem:
         return False, problem
 
-    expected = [_outcome(exercise, exercise.reference, c).value for c in cases]
     printed = _Discard()
     try:
         with _time_limit(TIME_LIMIT):
@@ -145,11 +145,12 @@ def diagnose(exercise, attempt):
     hidden = " (what it printed is not shown)" if printed.used else ""
     if all(outcome.value is None and not outcome.problem for outcome in outcomes):
         return False, "it returns None; is the return statement missing?" + hidden
-    for c, outcome, wanted in zip(cases, outcomes, expected, strict=True):
-        passed, text = _judge(exercise, outcome, wanted)
+    for outcome in outcomes:
+        expected = _outcome(exercise, exercise.reference, outcome.case).value
+        passed, text = _judge(exercise, outcome, expected)
         if not passed:
-            sentence = outcome.changed or _known_mistake(exercise, cases, outcomes)
-            return False, (sentence or f"{_describe_case(exercise, c)}: {text}") + hidden
+            sentence = outcome.changed or _known_mistake(exercise, outcomes)
+            return False, (sentence or f"{_describe_case(exercise, outcome.case)}: {text}") + hidden
     return True, f"{len(cases)} cases" + hidden
 
 
@@ -202,6 +203,7 @@ def _unfit(exercise, attempt, cases):
 class _Outcome:
     """What one case gave: a value, or a problem in words; `kind` tells two problems apart."""
 
+    case: Case
     value: object = None
     problem: str = ""
     kind: object = None
@@ -213,19 +215,20 @@ def _outcome(exercise, attempt, c, printed=None):
     args, kwargs = copy.deepcopy((c.args, c.kwargs))
     call = exercise.run or (lambda f, *a, **k: f(*a, **k))
     stdout = printed or _Discard()
+    outcome = _Outcome(c)
     quiet = contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stdout), warnings.catch_warnings()
     with quiet[0], quiet[1], quiet[2], np.errstate(**_USUAL):
         warnings.simplefilter("ignore")
         try:
-            outcome = _Outcome(_frozen(call(attempt, *args, **kwargs)))
+            outcome.value = _frozen(call(attempt, *args, **kwargs))
         except Unsuitable as error:
-            outcome = _Outcome(problem=str(error), kind=str(error))
+            outcome.problem = outcome.kind = str(error)
         except NotImplementedError:
-            outcome = _Outcome(unfinished=True)
+            outcome.unfinished = True
         except (KeyboardInterrupt, _OutOfTime):
             raise
         except BaseException as error:  # also sys.exit(), which would end the notebook's cell without a word
-            outcome = _Outcome(problem=f"it raises {explain(error)}{_line(error)}", kind=type(error))
+            outcome.problem, outcome.kind = f"it raises {explain(error)}{_line(error)}", type(error)
             outcome.unfinished = isinstance(error, TypeError) and "ellipsis" in str(error)
     items = outcome.value if isinstance(outcome.value, (tuple, list)) else [outcome.value]
     outcome.unfinished |= any(item is ... for item in items)
@@ -241,9 +244,8 @@ def _frozen(result):
 
 
 def _changed(exercise, c, args, kwargs):
-    names = _argument_names(exercise, c)
-    before, after = [*c.args, *c.kwargs.values()], [*args, *kwargs.values()]
-    for name, old, new in zip(names, before, after, strict=True):
+    before, after = _arguments(exercise, c.args, c.kwargs), _arguments(exercise, args, kwargs)
+    for (name, old), (_, new) in zip(before, after, strict=True):
         if not isinstance(old, np.ndarray) or old.dtype == object:
             continue
         if old.shape != new.shape or old.tobytes() != new.tobytes():
@@ -306,8 +308,8 @@ def matches(result, expected, tol):
         names = getattr(expected, "_fields", [f"item {i}" for i in range(len(expected))])
         if not isinstance(result, (tuple, list)) or len(result) != len(expected):
             return False, f"got {describe(result)}, expected {len(expected)} values"
-        for name, item, wanted in zip(names, result, expected, strict=True):
-            passed, text = matches(item, wanted, tol)
+        for i, name in enumerate(names):
+            passed, text = matches(result[i], expected[i], tol)
             if not passed:
                 return False, f"{name}: {text}"
         return True, ""
@@ -326,7 +328,7 @@ def matches(result, expected, tol):
 
 def _judge(exercise, outcome, expected):
     if outcome.changed or outcome.problem:
-        return False, outcome.changed or outcome.problem
+        return False, outcome.problem
     if outcome.value is None and expected is not None:
         return False, "it returns None here; does every way through it end in a return?"
     try:
@@ -335,43 +337,40 @@ def _judge(exercise, outcome, expected):
         return False, f"the answer could not be compared ({explain(error)})"
 
 
-def _known_mistake(exercise, cases, outcomes):
+def _known_mistake(exercise, outcomes):
     """The sentence of the first known mistake that gives what the attempt gave in every case, or None."""
     for mistake in exercise.mistakes:
-        for c, outcome in zip(cases, outcomes, strict=True):
-            wrong = _outcome(exercise, mistake.function, c)
-            if wrong.problem or outcome.problem:
-                same = wrong.kind == outcome.kind
-            else:
-                same, _ = _judge(exercise, outcome, wrong.value)
-            if not same:
-                break
-        else:
+        if all(_same(exercise, o, _outcome(exercise, mistake.function, o.case)) for o in outcomes):
             return mistake.sentence
     return None
 
 
-def _argument_names(exercise, c):
-    """ "x " and so on for each value of a case, or "" where names do not apply."""
+def _same(exercise, outcome, wrong):
+    """Whether an attempt and a known mistake have the same problem or the same answer."""
+    return wrong.kind == outcome.kind and (wrong.problem or _judge(exercise, outcome, wrong.value)[0])
+
+
+def _arguments(exercise, args, kwargs):
+    """The values of a case, each after its name, "x " and so on, or after "" where names do not apply."""
+    names, values = [], [*args, *kwargs.values()]
     try:
-        bound = inspect.signature(exercise.reference).bind(*c.args, **c.kwargs).arguments
-        names = [f"{name} " for name in bound]
-    except (TypeError, ValueError):
-        names = []
-    count = len(c.args) + len(c.kwargs)
-    return names if len(names) == count else [""] * count
+        bound = inspect.signature(exercise.reference).bind(*args, **kwargs)
+        if len(bound.arguments) == len(values):
+            names, values = [f"{name} " for name in bound.arguments], [*bound.args, *bound.kwargs.values()]
+    except (TypeError, ValueError):  # a class that is driven, a built-in function
+        pass
+    return list(itertools.zip_longest(names, values, fillvalue=""))
 
 
 def _describe_case(exercise, c):
     """The case in short: its label, the shapes of arrays, the values of numbers and words."""
     parts = []
-    for name, value in zip(_argument_names(exercise, c), [*c.args, *c.kwargs.values()], strict=True):
+    for name, value in _arguments(exercise, c.args, c.kwargs):
         if isinstance(value, np.ndarray):
             kind = "" if value.dtype == np.float64 else f"{value.dtype} "
             parts.append(f"{name}{kind}{value.shape}")
         else:
-            known = isinstance(value, (bool, int, float, str)) or value is None
-            text = shorten(repr(value), 20) if known else describe(value)
+            text = shorten(repr(value), 20) if isinstance(value, (int, float, str)) else describe(value)
             parts.append(f"{name.strip()}={text}" if name else text)
     inside = ", ".join(parts)
     return f"case {c.label} [{inside}]" if c.label else f"case {inside}"

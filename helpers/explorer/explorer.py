@@ -3,6 +3,7 @@
 from collections.abc import Sized
 from functools import cached_property
 from itertools import islice, product
+from math import isclose
 from pathlib import Path
 
 import anywidget
@@ -87,8 +88,8 @@ class Explorer(widgets.VBox):
 
     def positions(self):
         """Every slider position as {name: value}, the last slider fastest."""
-        for values in product(*(options.values() for options in self.sliders.values())):
-            yield dict(zip(self.sliders, values, strict=True))
+        named = [[(name, value) for value in options.values()] for name, options in self.sliders.items()]
+        return map(dict, product(*named))
 
     def _index(self, position):
         """Number of a slider position in the order of `positions`."""
@@ -153,11 +154,9 @@ class Explorer(widgets.VBox):
         """The live widget first; a picture and its caption for places that cannot show one."""
         from base64 import b64encode
 
-        bundle = super()._repr_mimebundle_(**kwargs)
-        data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
-        caption = self.caption_at()
-        data = {**data, "image/png": b64encode(self._png).decode(), "text/plain": caption}
-        return data, {**metadata, "image/png": {"alt": caption, "width": WIDTH}}
+        live, caption = super()._repr_mimebundle_(**kwargs), self.caption_at()
+        data = {**live, "image/png": b64encode(self._png).decode(), "text/plain": caption}
+        return data, {"image/png": {"alt": caption, "width": WIDTH}}
 
 
 def describe(position, sliders):
@@ -175,13 +174,13 @@ def _read_sliders(sliders):
         if not isinstance(name, str) or not name.strip():
             raise ValueError(f"Explorer: a slider is named {name!r}, expected a word, an argument of compute")
         if isinstance(values, dict):
-            values = {str(label): value for label, value in values.items()}
+            options = {str(label): value for label, value in values.items()}
         else:
             values = _read_values(name, values)
-            values = {v if isinstance(v, str) else number(v): v for v in values} if _distinct(values) else {}
-        if len(values) < 2:
+            options = {v if isinstance(v, str) else number(v): v for v in values}
+        if len(options) < 2 or len(options) < len(values):
             raise ValueError(f"Explorer: slider {name!r} needs at least two values with different labels")
-        read[name] = values
+        read[name] = options
     count = int(np.prod([len(options) for options in read.values()]))
     if count > MAX_POSITIONS:
         _too_many(count)
@@ -195,16 +194,16 @@ def _too_many(count):
 def _read_values(name, values):
     """The values of one slider as a list of Python's own numbers and words."""
     try:
-        count = len(values) if isinstance(values, Sized) else 0
         # At most one more than allowed, because an iterator may never end.
-        values = None if isinstance(values, (str, bytes)) else list(islice(values, MAX_POSITIONS + 1))
+        read = None if isinstance(values, (str, bytes)) else list(islice(values, MAX_POSITIONS + 1))
+        count = len(values if isinstance(values, Sized) else read)
     except Exception:  # a number, a 0-d array, an object that refuses
-        values = None
-    if values is not None and len(values) > MAX_POSITIONS:
-        _too_many(max(count, len(values)))
-    if values is None:
+        read = None
+    if read is None:
         raise ValueError(f"Explorer: slider {name!r} needs a list of values, as in {{{name!r}: [1, 2, 3]}}")
-    values = [v.item() if isinstance(v, np.generic) else v for v in values]
+    if count > MAX_POSITIONS:
+        _too_many(count)
+    values = [v.item() if isinstance(v, np.generic) else v for v in read]
     for v in values:
         if not isinstance(v, (bool, int, float, str)):
             raise ValueError(
@@ -219,11 +218,6 @@ def _read_panels(panels):
     if not isinstance(panels, (list, tuple)) or not panels or not all(isinstance(p, Panel) for p in panels):
         raise ValueError(f"Explorer: panels is {describe_thing(panels)}, expected a Panel or a list of them")
     return list(panels)
-
-
-def _distinct(values):
-    labels = [v if isinstance(v, str) else number(v) for v in values]
-    return len(set(labels)) == len(labels)
 
 
 def _read_start(start, sliders):
@@ -245,7 +239,7 @@ def _find(value, options):
             return k
     if all(isinstance(v, _NUMBERS) for v in [value, *values]):
         nearest = min(range(len(values)), key=lambda k: abs(values[k] - value))
-        if np.isclose(values[nearest], value, rtol=1e-6, atol=0):
+        if isclose(values[nearest], value, rel_tol=1e-6):
             return nearest
     shown = value if isinstance(value, (int, float, str)) else describe_thing(value)
     raise ValueError(f"Explorer: {shown!r} is not one of the slider's values {list(options)}")
@@ -276,7 +270,8 @@ def _check_frame(frame, first, where, panels):
     """Every frame is finite and has the marks of the first one."""
     if len(frame) != len(first):
         raise ValueError(f"Explorer: {len(frame)} marks at {where}, expected {len(first)} as in the first frame")
-    for k, (mark, model) in enumerate(zip(frame, first, strict=True)):
+    for k, mark in enumerate(frame):
+        model = first[k]
         named = f"mark {k} ({mark.kind}) at {where}"
         if mark.kind != model.kind or mark.style != model.style:
             raise ValueError(f"Explorer: {named} has another kind or style than in the first frame")
@@ -295,6 +290,7 @@ def _check_frame(frame, first, where, panels):
 
 def _stack(frames):
     """One array per number of a mark, with the frames first."""
+    first, *_ = frames
     return [
         {
             "kind": mark.kind,
@@ -302,7 +298,7 @@ def _stack(frames):
             "data": {name: np.stack([frame[k].arrays[name] for frame in frames]) for name in mark.arrays},
             "strings": [frame[k].string for frame in frames],
         }
-        for k, mark in enumerate(frames[0])
+        for k, mark in enumerate(first)
     ]
 
 
@@ -343,7 +339,7 @@ def _used_height(placed, height):
 def _kind(options):
     """Which control suits the values."""
     values = list(options.values())
-    if all(isinstance(v, (bool, int, float)) for v in values) and values == [False, True]:
+    if len(values) == 2 and values[0] is False and values[1] is True:  # 0 and 1 are equal to them, but numbers
         return "checkbox"
     return "menu" if all(isinstance(v, str) for v in values) else "slider"
 

@@ -1,5 +1,7 @@
 """Where everything stands, in pixels: computed once, because limits and ticks are the same in every frame."""
 
+from math import isclose
+
 import numpy as np
 
 WIDTH = 680  # pixels, the width of a lesson's text in JupyterLab
@@ -37,7 +39,7 @@ def _range(marks, panel_index, axis, log):
             continue
         data = mark["data"]
         if mark["kind"] == "bars":
-            values += [data["edges"]] if axis == "x" else [data["height"], np.zeros(1)]
+            values += [data["edges"]] if axis == "x" else [data["height"], np.zeros(())]
         elif mark["kind"] == "arrows":
             values += [data[axis], data[axis] + data["d" + axis]]
         elif mark["kind"] in ("lines", "points", "text"):
@@ -66,8 +68,8 @@ def _ticks(limits, scale, pixels, axis):
         values = LogLocator(base=10, numticks=count + 1).tick_values(low, high)
     else:
         values = MaxNLocator(nbins=count, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)
-    inside = [float(v) for v in values if low * (1 - 1e-9 * np.sign(low)) <= v <= high * (1 + 1e-9 * np.sign(high))]
-    return [(v, number(round(v, 12) if scale == "linear" else v)) for v in inside]
+    inside = [float(v) for v in values if isclose(v, np.clip(v, low, high))]
+    return [(v, number(v)) for v in inside]
 
 
 def _label_room(marks, panel_index):
@@ -77,17 +79,12 @@ def _label_room(marks, panel_index):
     return CHARACTER * longest + 8 if longest else 14
 
 
-def _bare_size(marks, panel_index):
-    """Columns and rows that the marks of a bare panel need in any frame."""
+def _cells_needed(marks, panel_index, axis):
+    """Columns or rows, at least one, that the marks of a bare panel need in any frame."""
     here = [mark for mark in marks if mark["style"]["panel"] == panel_index]
-
-    if not here or any("x" not in mark["data"] for mark in here):
+    if not here or any(axis not in mark["data"] for mark in here):
         raise ValueError(f"Explorer: panel {panel_index} is bare, expected cells, or other marks of (x, y), in it")
-
-    def need(axis):
-        return max(mark["data"][axis].max() + (mark["kind"] == "cells") for mark in here)
-
-    return need("x"), need("y")
+    return max(1, *(mark["data"][axis].max() + (mark["kind"] == "cells") for mark in here))
 
 
 def lay_out(panels, marks, height):
@@ -97,12 +94,13 @@ def lay_out(panels, marks, height):
     """
     shares = np.array([panel.width for panel in panels], dtype=float)
     widths = (WIDTH - GAP * (len(panels) - 1)) * shares / shares.sum()
-    lefts = np.concatenate([[0], np.cumsum(widths + GAP)[:-1]])
-    placed = []
-    for index, (panel, left, width) in enumerate(zip(panels, lefts, widths, strict=True)):
+    left, placed = 0, []
+    for index, panel in enumerate(panels):
+        width = widths[index]
         top = 28 if panel.title else 10
         if panel.bare:
-            columns, rows = (panel.xlim[1], panel.ylim[1]) if panel.xlim else _bare_size(marks, index)
+            columns = _cells_needed(marks, index, "x") if panel.xlim is None else panel.xlim[1]
+            rows = _cells_needed(marks, index, "y") if panel.ylim is None else panel.ylim[1]
             unit = min((width - 8) / columns, (height - top - 6) / rows, CELL)
             box = [left + 4, top, unit * columns, unit * rows]
             xlim, ylim, xticks, yticks = (0, columns), (0, rows), [], []
@@ -110,10 +108,12 @@ def lay_out(panels, marks, height):
             right = _label_room(marks, index)
             bottom = 46 if panel.xlabel else 26
             start = left + (62 if panel.ylabel else 14 if panel.ylabel is None else 46)
-            box = [start, top, 0, height - top - bottom]
-            box[2] = left + width - right - box[0]
-            xlim = panel.xlim or _range(marks, index, "x", panel.xscale == "log")
-            ylim = panel.ylim or _range(marks, index, "y", panel.yscale == "log")
+            box = [start, top, left + width - right - start, height - top - bottom]
+        if min(box[2:]) <= 0:
+            raise ValueError(f"Explorer: no room for panel {index}, expected more height or width, or shorter labels")
+        if not panel.bare:
+            xlim = _range(marks, index, "x", panel.xscale == "log") if panel.xlim is None else panel.xlim
+            ylim = _range(marks, index, "y", panel.yscale == "log") if panel.ylim is None else panel.ylim
             if panel.equal:
                 xlim, ylim = _same_unit(xlim, ylim, box)
             xticks = _ticks(xlim, panel.xscale, box[2], "x")
@@ -130,6 +130,7 @@ def lay_out(panels, marks, height):
                 "zero": panel.zero,
             }
         )
+        left += width + GAP
     return placed
 
 

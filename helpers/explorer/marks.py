@@ -104,9 +104,10 @@ def _numbers(kind, name, value):
 def _vectors(kind, **named):
     """The arguments as float arrays of one length; a scalar counts as one value."""
     arrays = {name: np.atleast_1d(_numbers(kind, name, value)) for name, value in named.items()}
-    lengths = {name: array.shape for name, array in arrays.items()}
-    if len(set(lengths.values())) != 1 or any(array.ndim != 1 for array in arrays.values()):
-        raise ValueError(f"{kind}: expected vectors of one length, got shapes {lengths}")
+    shapes = {name: array.shape for name, array in arrays.items()}
+    length = next(iter(arrays.values())).size
+    if any(shape != (length,) for shape in shapes.values()):
+        raise ValueError(f"{kind}: expected vectors of one length, got shapes {shapes}")
     return arrays
 
 
@@ -177,8 +178,10 @@ def cells(values, *, at=(0, 0), limit=None, digits=None, names=None, outline=Non
             raise ValueError(f"cells: a value is {wrong:g}, expected codes 0 to {len(names) - 1}, one for each name")
     elif not _is_number(limit) or not 0 < limit < np.inf:
         raise ValueError(f"cells: limit is {limit!r}, expected a number above 0")
-    if digits is not None and (not isinstance(digits, int) or not 0 <= digits <= 9):
-        raise ValueError(f"cells: digits is {digits!r}, expected None or 0 to 9")
+    if digits is not None:
+        if not _is_number(digits) or digits not in range(10):
+            raise ValueError(f"cells: digits is {digits!r}, expected None or 0 to 9")
+        digits = int(digits)
     style = {
         "panel": panel,
         "limit": limit,

@@ -31,10 +31,10 @@ evil = json.loads({json.dumps(json.dumps({name: MARK.format(name) for name in PL
 EXPLORER = """
 Explorer(
     {evil["slider"]: [1, 2], evil["menu"]: [evil["option"], "b"], evil["box"]: [False, True]},
-    lambda **p: [points([p[evil["slider"]]], [1], label=evil["label"]), text(1, 1, evil["text"]),
+    lambda **p: [points([p[evil["slider"]]], [1], label=evil["label"].split("<script>")[0]), text(1, 1, evil["text"]),
                  cells([[0, 1]], names=("", evil["cell"]), panel=1)],
     lambda **p: f"{p[evil['slider']]} {p[evil['box']]} {evil['caption']}",
-    panels=[Panel(title=evil["title"], xlabel=evil["xlabel"], ylabel=evil["ylabel"]), Panel(bare=True)],
+    panels=[Panel(title=evil["title"], xlabel=evil["xlabel"], ylabel=evil["ylabel"], width=4), Panel(bare=True)],
 )
 """
 
