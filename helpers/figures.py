@@ -68,15 +68,18 @@ def drawn(fig):
     """Where the data of a figure lie. It is stored beside the PNG, so that a test sees when a later run draws others.
 
     Returns for each axes its limits {"x": [low, high], "y": [low, high]} to three digits, and "artists": for each
-    line, collection, all patches together and each set of colors one text of positions "x,y" in thousandths of the
-    axes (of the color scale): the lowest, the mean and the highest, then SAMPLED of all.
+    line and collection, the upper right and the lower left corners of all patches and each set of colors one text of
+    positions "x,y" in thousandths of the axes (of the color scale): the lowest, the mean and the highest, then
+    SAMPLED of all.
     """
     found = []
     for ax in fig.axes:
         limits = {"x": ax.get_xlim(), "y": ax.get_ylim()}
         artists = [_positions(ax, artist) for artist in [*ax.lines, *ax.collections]]
         if ax.patches:
-            artists.append(np.array([_positions(ax, patch).max(axis=0) for patch in ax.patches]))
+            corners = [_positions(ax, patch) for patch in ax.patches]
+            artists.append(np.array([c.max(axis=0) for c in corners]))
+            artists.append(np.array([c.min(axis=0) for c in corners]))  # where bars end that hang down
         for artist in [*ax.images, *ax.collections]:
             if artist.get_array() is not None:  # values that are shown as colors: 0 to 1 on the color scale
                 shades = np.ma.filled(artist.norm(artist.get_array()), np.nan).ravel()
@@ -89,8 +92,10 @@ def drawn(fig):
 
 def _positions(ax, artist):
     """The corners or offsets of an artist, where (0, 0) is the lower left of the axes and (1, 1) the upper right."""
+    from matplotlib.collections import PathCollection
+
     transform = artist.get_transform()
-    if hasattr(artist, "get_offsets") and len(artist.get_offsets()) > 1:  # the dots of a scatter plot
+    if isinstance(artist, PathCollection):  # the dots of a scatter plot
         transform, vertices = artist.get_offset_transform(), np.asarray(artist.get_offsets())
     else:
         paths = artist.get_paths() if hasattr(artist, "get_paths") else [artist.get_path()]

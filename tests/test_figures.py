@@ -91,7 +91,15 @@ def test_a_shown_picture_has_few_colors_and_110_dots_per_inch(displayed):
     show(fig, "c")
     picture = Image.open(io.BytesIO(base64.b64decode(displayed[0][0]["image/png"])))
     assert picture.size == (935, 352)
-    assert len(picture.convert("RGB").getcolors(10**6)) <= 64
+    assert len(picture.convert("RGB").getcolors(10**6)) == 48
+
+
+def test_a_shown_picture_is_stored_as_small_as_pillow_can(displayed):
+    show(a_figure(), "c")
+    stored = base64.b64decode(displayed[0][0]["image/png"])
+    again = io.BytesIO()
+    Image.open(io.BytesIO(stored)).save(again, format="png", optimize=True)
+    assert len(stored) == len(again.getvalue())
 
 
 def test_show_displays_the_data_as_they_are(displayed):
@@ -149,9 +157,10 @@ PLOTS = {
 }
 
 
-def notes_of(plot, y):
+def notes_of(plot, y, **limits):
     fig, ax = new_figure()
     PLOTS[plot](ax, y)
+    ax.set(**limits)
     fig.canvas.draw()
     plt.close(fig)
     return drawn(fig)
@@ -160,11 +169,53 @@ def notes_of(plot, y):
 @pytest.mark.parametrize("plot", PLOTS)
 def test_what_is_noted_of_a_plot_changes_with_its_data(plot):
     y = 2 + np.sin(x)
-    first = notes_of(plot, y)
-    assert notes_of(plot, y.copy()) == first
-    assert notes_of(plot, y + 0.2 * (x > 5) + (plot == "axhline")) != first
-    if plot not in ("imshow", "pcolormesh"):  # whose picture stays the same, colors and all
-        assert notes_of(plot, 1.1 * y) != first, "also when only the numbers at the axes are others"
+    first, other = y, y + 0.2 * (x > 5) + (plot == "axhline")
+    for limits in ({}, {"xlim": (0.5, 20), "ylim": (0.5, 20)}):
+        assert notes_of(plot, first, **limits) == notes_of(plot, first.copy(), **limits)
+        assert notes_of(plot, first, **limits) != notes_of(plot, other, **limits)
+
+
+@pytest.mark.parametrize("plot", [p for p in PLOTS if p not in ("imshow", "pcolormesh")])  # whose colors stay
+def test_what_is_noted_of_a_plot_changes_when_only_the_numbers_at_the_axes_do(plot):
+    assert notes_of(plot, 2 + np.sin(x)) != notes_of(plot, 1.1 * (2 + np.sin(x)))
+
+
+def test_a_bar_that_hangs_down_is_noted():
+    limits = {"xlim": (0, 3), "ylim": (-3, 3)}
+    notes = []
+    for depth in (-1, -1.2):
+        fig, ax = new_figure()
+        ax.bar([1, 2], [1, depth])
+        ax.set(**limits)
+        plt.close(fig)
+        notes.append(drawn(fig))
+    assert notes[0] != notes[1]
+
+
+def test_a_single_dot_is_noted_where_it_lies():
+    fig, ax = new_figure()
+    ax.scatter([1], [3])
+    ax.set(xlim=(0, 4), ylim=(0, 4))
+    plt.close(fig)
+    assert set(drawn(fig)[0]["artists"][0].split()) == {"250,750"}
+
+
+def test_shades_are_noted_in_thousandths_of_the_color_scale():
+    fig, ax = new_figure()
+    ax.imshow([[0, 1], [2, 4]])
+    plt.close(fig)
+    (shades,) = drawn(fig)[0]["artists"]
+    lowest, mean, highest, *sample = shades.split()
+    assert (lowest, mean, highest) == ("0,0", "500,438", "1000,1000")
+    assert list(dict.fromkeys(sample)) == ["0,0", "333,250", "667,500", "1000,1000"]
+
+
+def test_what_lies_far_outside_is_noted_with_four_digits():
+    fig, ax = new_figure()
+    ax.plot([-1e6, 1e6], [0, 1e9])
+    ax.set(xlim=(0, 1), ylim=(0, 1))
+    plt.close(fig)
+    assert drawn(fig)[0]["artists"][0].split()[-2:] == ["-9999,0", "9999,9999"]
 
 
 def test_one_point_that_leaps_out_is_noted():
