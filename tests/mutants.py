@@ -5,8 +5,8 @@
     make mutants MUTANTS_ARGS="--sample 40"       the same forty every time, as CI does
 
 A mutant is a helper with one operator, comparison, constant, condition or reduction changed; words are left alone.
-In the exercises of a lesson only the references change, with what they call in their file: cases and known mistakes
-are data of the tests.
+In the exercises of a lesson only what judges an answer changes, with what it calls in its file: cases and known
+mistakes are data of the tests.
 Each runs in a copy of the repository: first the unit tests that execute the changed line, those of the module's own
 file before the others, quickest first; if none fails, the lessons that execute it, compared with their stored outputs.
 It is caught when something fails or does not end. One that survives needs a test, or an entry in
@@ -60,8 +60,10 @@ MODULES = {
     "explorer/explorer.py": "test_explorers.py",
     "explorer/layout.py": "test_explorers.py",
     "explorer/marks.py": "test_explorers.py",
+    "explorer/picture.py": "test_pictures.py",
     "quiz/questions.py": "test_quiz.py",
 }
+JUDGES = ("reference", "run", "compare")  # what decides whether an answer to an exercise is right
 # Not about the helpers but about the commands and what surrounds them.
 NOT_THESE = ("test_house.py", "test_security.py")
 PYTEST = ["-x", "-q", "-p", "no:cacheprovider", "--tb=line"]
@@ -136,14 +138,14 @@ class Mutant:
         return (self.module, self.function, *self.texts)
 
 
-def references(tree):
-    """What the exercises of a module have as `reference=`, and the functions and classes of the module that it uses."""
+def judges(tree):
+    """What the exercises of a module have as JUDGES, and the functions and classes of the module that they use."""
     own = {part.name: part for part in tree.body if isinstance(part, (ast.FunctionDef, ast.ClassDef))}
 
     def used(part):
         return [node.id for node in ast.walk(part) if isinstance(node, ast.Name) and node.id in own]
 
-    wanted = [name for node in ast.walk(tree) if getattr(node, "arg", "") == "reference" for name in used(node)]
+    wanted = [name for node in ast.walk(tree) if getattr(node, "arg", "") in JUDGES for name in used(node)]
     for name in wanted:  # which grows on the way
         wanted += [more for more in dict.fromkeys(used(own[name])) if more not in wanted]
     return [part for name, part in own.items() if name in wanted]
@@ -171,7 +173,7 @@ class _Finder(ast.NodeVisitor):
         tree = ast.parse(self.source)
         self.importing = set(called(tree))
         lesson = module.startswith("exercises/") and module != "exercises/machinery.py"
-        for part in references(tree) if lesson else [tree]:
+        for part in judges(tree) if lesson else [tree]:
             self.visit(part)
 
     def span(self, node):

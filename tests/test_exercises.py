@@ -2,6 +2,7 @@
 
 import copy
 import inspect
+import itertools
 import signal
 import sys
 import threading
@@ -238,6 +239,12 @@ def test_statistic_axes_accepts_other_ways_to_write_an_answer(same):
     assert diagnose(all_exercises()["statistic_axes"], axes_but(same)) == (True, "9 cases")
 
 
+def test_statistic_axes_may_be_counted_from_the_end():
+    reference = all_exercises()["statistic_axes"].reference
+    from_the_end = lambda norm, ndim: [axis - ndim for axis in reference(norm, ndim)]  # noqa: E731
+    assert diagnose(all_exercises()["statistic_axes"], from_the_end) == (True, "9 cases")
+
+
 @pytest.mark.parametrize(
     ("answer", "text"),
     [
@@ -288,6 +295,129 @@ def test_both_norms_have_cases_that_expose_a_lucky_shape():
     shapes = [c.args[0].shape for c in cases_of(all_exercises()["batch_norm_nchw"])]
     assert any(shape[1] == shape[3] for shape in shapes) and any(shape[1] != shape[3] for shape in shapes)
     assert (4, 4) in [c.args[0].shape for c in cases_of(all_exercises()["layer_norm"])]
+
+
+# What the two exercises of lesson 08 that carry a u say of an answer that does not start from it.
+FRESH, EXACT = "a vector of your own", "comes from a full SVD"
+
+
+def start_of_one_s_own(rows, seed):
+    return np.random.default_rng(seed).standard_normal(rows)
+
+
+@pytest.mark.parametrize(
+    ("own", "sentence"),
+    [
+        (lambda w: start_of_one_s_own(len(w), 7), FRESH),
+        (lambda w: start_of_one_s_own(len(w), None), FRESH),
+        (lambda w: np.ones(len(w)), FRESH),
+        (lambda w: np.linalg.svd(w)[0][:, 0], EXACT),
+        (lambda w: np.linalg.eigh(w @ w.T)[1][:, -1], EXACT),
+    ],
+    ids=["own seed", "no seed", "ones", "svd", "eigh"],
+)
+def test_an_iteration_that_does_not_start_from_u_is_told_so_wherever_it_starts(own, sentence):
+    power_iteration, spectral_norm = (all_exercises()[n] for n in ("power_iteration", "spectral_norm"))
+    for exercise, attempt in (
+        (power_iteration, lambda w, u, n_iter: power_iteration.reference(w, own(w), n_iter)),
+        (spectral_norm, lambda w, u: spectral_norm.reference(w, own(w))),
+    ):
+        passed, text = diagnose(exercise, attempt)
+        assert passed is False and sentence in text, text
+
+
+def test_an_exact_answer_is_told_from_one_that_starts_elsewhere_by_its_size():
+    exercise = all_exercises()["power_iteration"]
+    (first, *_) = cases_of(exercise)
+    exact, elsewhere = exercise.mistakes[:2]
+    with pytest.raises(Unsuitable, match="sigma is the exact one"):
+        exercise.run(exact.function, *first.args)
+    with pytest.raises(Unsuitable, match="does not depend on the u it was given"):
+        exercise.run(elsewhere.function, *first.args)
+
+
+@pytest.mark.parametrize("item", ["a text", None, np.ones(2), [1.0, 2.0], np.ones((2, 2, 2))], ids=repr)
+def test_a_start_of_one_s_own_is_told_also_beside_an_answer_of_another_kind(item):
+    for name, attempt in (
+        ("power_iteration", lambda w, u, n_iter: (item, start_of_one_s_own(len(w), 7), u)),
+        ("spectral_norm", lambda w, u: (item, start_of_one_s_own(len(w), 7))),
+    ):
+        _, text = diagnose(all_exercises()[name], attempt)
+        assert FRESH in text, text
+
+
+@pytest.mark.parametrize(
+    ("name", "spoil", "text"),
+    [
+        ("power_iteration", lambda u: u[:, None], "item 1: value has shape ("),
+        ("power_iteration", lambda u: np.zeros(u.shape, int), "item 1: "),
+        ("power_iteration", lambda u: np.append(u, np.nan)[1:], "item 1: "),
+        ("spectral_norm", lambda u: u[:, None], "item 1: value has shape ("),
+        ("spectral_norm", lambda u: np.zeros(u.shape, int), "item 1: "),
+        ("spectral_norm", lambda u: np.append(u, np.nan)[1:], "item 1: "),
+    ],
+)
+def test_a_u_that_no_iteration_can_begin_with_is_described_and_not_handed_on(name, spoil, text):
+    exercise = all_exercises()[name]
+
+    def attempt(w, u, *n_iter):
+        assert u.shape == (len(w),) and u.dtype == float and np.isfinite(u).all(), "handed on"
+        answer = list(exercise.reference(w, u, *n_iter))
+        answer[1] = spoil(answer[1])
+        return answer
+
+    passed, line = diagnose(exercise, attempt)
+    assert passed is False and text in line and "handed on" not in line, line
+
+
+@pytest.mark.parametrize(("name", "length"), [("power_iteration", 3), ("spectral_norm", 2)])
+@pytest.mark.parametrize("more", [-1, 1])
+def test_an_answer_with_an_item_too_many_or_too_few_is_told_the_number(name, length, more):
+    _, text = diagnose(all_exercises()[name], lambda w, u, *_: [1.0, np.ones(len(w)), 1.0, 1.0][: length + more])
+    assert f"expected {length} values" in text, text
+
+
+@pytest.mark.parametrize("right", range(3))
+def test_an_answer_that_holds_a_start_only_sometimes_is_left_to_the_comparison(right):
+    """Of the three calls that try whether u is used, one gives a vector and the others a text."""
+    exercise = all_exercises()["spectral_norm"]
+    calls = itertools.count()
+
+    def attempt(w, u):
+        return w, (np.ones(len(w)) if next(calls) == 1 + right else "no vector")
+
+    _, text = diagnose(exercise, attempt)
+    assert "item 0: " in text, text
+
+
+def test_whether_u_is_used_is_tried_with_single_iterations_of_which_no_start_is_exact_by_luck():
+    exercise = all_exercises()["power_iteration"]
+    seen = []
+
+    def attempt(w, u, n_iter):
+        seen.append(n_iter)
+        return exercise.reference(w, u, n_iter)
+
+    assert diagnose(exercise, attempt)[0] is True
+    assert seen == [n for c in cases_of(exercise) for n in (c.args[2], 1, 1, 1)]
+
+
+def test_spectral_norm_is_trained_on_every_weight_with_the_u_of_the_one_before():
+    exercise = all_exercises()["spectral_norm"]
+    for c in cases_of(exercise):
+        w, u = c.args
+        calls = []
+
+        def attempt(matrix, start, calls=calls):
+            calls.append((matrix.copy(), start.copy(), exercise.reference(matrix, start)))
+            return calls[-1][2]
+
+        result = exercise.run(attempt, w, u)
+        training = [calls[0], *calls[4:]]  # the three between try whether u is used
+        assert [np.array_equal(matrix, one) for (matrix, _, _), one in zip(training, w, strict=True)] == [True] * len(w)
+        starts = [u, *(new for _, _, (_, new) in training[:-1])]
+        assert all(np.array_equal(start, one) for (_, start, _), one in zip(training, starts, strict=True))
+        assert result is training[-1][2]
 
 
 # -------------------------------------------------------------------------------------------- the machinery

@@ -1,7 +1,8 @@
 """Every picture of every lesson: explorers at every slider position, and figures, against what the notebook stores.
 
 nbval compares text, not pixels. So each figure's data are stored beside its PNG (`helpers.figures.drawn`), and an
-explorer's are in the widget state; a lesson that is run again must draw the same.
+explorer's are in the widget state; a lesson that is run again must draw the same. With the matplotlib of
+`requirements.lock`, which drew the PNGs in the notebooks, the pixels must be the same too.
 """
 
 import base64
@@ -11,22 +12,25 @@ import re
 from copy import deepcopy
 from typing import NamedTuple
 
+import matplotlib
 import numpy as np
 import pytest
-from lessons import LESSONS, decode_frames, read, run_lesson
+from lessons import LESSONS, ROOT, decode_frames, read, run_lesson
 from PIL import Image
 
 from helpers import Explorer
 from helpers.explorer.explorer import describe
 from helpers.explorer.layout import to_pixels
 
+WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 WIDGET_STATE = "application/vnd.jupyter.widget-state+json"
 
 
 class Pictures(NamedTuple):
     explorers: list
-    figures: list  # what `drawn` returned, in order
+    figures: list  # what `show` displayed: (data, metadata), in order
     stored_stages: list  # (spec, blocks of bytes, different captions, which of them at each position)
+    stored_stills: list  # the PNG of each explorer
     stored_figures: list
 
 
@@ -35,7 +39,7 @@ def pictures(request):
     """The pictures that a lesson makes now, and those in its file."""
     figures = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("IPython.display.display", lambda data, raw, metadata: figures.append(metadata["drawn"]))
+        patch.setattr("IPython.display.display", lambda data, raw, metadata: figures.append((data, metadata)))
         explorers = [value for value in run_lesson(request.param) if isinstance(value, Explorer)]
     notebook = read(request.param)
     models = sorted(notebook.metadata["widgets"][WIDGET_STATE]["state"].items())
@@ -47,8 +51,10 @@ def pictures(request):
             captions, which = model["state"]["captions"], blocks[("caption_of",)]
             stages.append((model["state"]["spec"], data, captions, which))
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
-    stored = [output.metadata["drawn"] for output in outputs if "drawn" in output.get("metadata", {})]
-    return Pictures(explorers, figures, stages, stored)
+    views = [output.data for output in outputs if WIDGET_VIEW in output.get("data", {})]
+    stills = [data["image/png"] for data in views if "image/png" in data]
+    stored = [(output.data, output.metadata) for output in outputs if "drawn" in output.get("metadata", {})]
+    return Pictures(explorers, figures, stages, stills, stored)
 
 
 @pytest.fixture
@@ -149,8 +155,31 @@ def test_a_mark_of_an_explorer_that_is_moved_a_little_at_one_position_is_noticed
 
 
 def test_figures_draw_what_the_lesson_stores(pictures):
-    assert moved_figures(pictures.stored_figures, pictures.figures) == [], "run `make notebooks`"
-    assert all(axes["artists"] for figure in pictures.figures for axes in figure), "something is drawn in every axes"
+    stored, fresh = (
+        [metadata["drawn"] for _, metadata in shown] for shown in (pictures.stored_figures, pictures.figures)
+    )
+    assert moved_figures(stored, fresh) == [], "run `make notebooks`"
+    assert all(axes["artists"] for figure in fresh for axes in figure), "something is drawn in every axes"
+
+
+def pixels(png):
+    return np.asarray(Image.open(io.BytesIO(base64.b64decode(png))).convert("RGB"), dtype=int)
+
+
+@pytest.mark.skipif(
+    f"matplotlib=={matplotlib.__version__} " not in (ROOT / "requirements.lock").read_text(encoding="utf-8"),
+    reason="another matplotlib than that of requirements.lock draws letters a little differently",
+)
+def test_every_png_shows_the_pixels_that_the_lesson_stores(pictures):
+    """Also what a GitHub page shows of an explorer; one pixel in 5000 may differ, for another machine's rounding."""
+    stored = pictures.stored_stills + [data["image/png"] for data, _ in pictures.stored_figures]
+    fresh = [explorer._repr_mimebundle_()[0]["image/png"] for explorer in pictures.explorers]
+    fresh += [data["image/png"] for data, _ in pictures.figures]
+    for k, (before, after) in enumerate(zip(stored, fresh, strict=True)):
+        before, after = pixels(before), pixels(after)
+        assert before.shape == after.shape, "run `make notebooks`"
+        other = (np.abs(before - after).max(axis=2) > 64).mean()
+        assert other <= 1 / 5000, f"picture {k}: {other:.2%} of its pixels are others; run `make notebooks`"
 
 
 # -------------------------------------------------------------------------------------- the explorers by themselves

@@ -143,39 +143,36 @@ def _power_iteration_cases(rng):
 
 
 def _run_power_iteration(attempt, w, u, n_iter):
-    """Call it; then find out with single iterations whether another u changes the answer, and the same u does not."""
+    """Call it; then make sure with single iterations, which are far from the end, that it starts from u."""
     result = attempt(w, u, n_iter)
-    if _is_tuple_of(result, 3):
-        others = [attempt(w.copy(), start.copy(), 1) for start in (u, u, u[::-1] + 1)]
-        if _ignores_u(others, 3, u.shape):
-            raise Unsuitable(EXACT if _is_exact(others[0][0], w) else FRESH)
+    _must_start_from(u, lambda start: attempt(w.copy(), start, 1), 3, lambda sigma: sigma / np.linalg.norm(w, 2))
     return result
 
 
-def _is_tuple_of(result, length):
-    return isinstance(result, (tuple, list)) and len(result) == length
+def _must_start_from(u, step, length, stretch):
+    """Raise Unsuitable if the new u is another one from the same u again, or the same one from another u.
+
+    step(u): an answer of `length` items, the new u as item 1. stretch(item 0): 1 if that is exact.
+    """
+    answers = [step(start.copy()) for start in (u, u, u[::-1])]
+    if not all(_holds_a_start(answer, length, u.shape) for answer in answers):
+        return  # the comparison says what is wrong with it
+    item, first = answers[0][:2]
+    again, other = answers[1][1], answers[2][1]
+    if not np.array_equal(first, again) or np.array_equal(first, other):
+        try:
+            exact = bool(np.isclose(stretch(item), 1))
+        except (TypeError, ValueError):  # something else than a number or a matrix
+            exact = False
+        raise Unsuitable(EXACT if exact else FRESH)
 
 
-def _ignores_u(answers, length, shape):
-    """`answers` came from u, from the same u again, and from another u; each should hold a new u as its item 1."""
-    if not all(
-        _is_tuple_of(answer, length) and _is_start(answer[1]) and answer[1].shape == shape for answer in answers
-    ):
-        return False  # the comparison says what is wrong with it
-    first, again, other = (answer[1] for answer in answers)
-    return not np.array_equal(first, again) or np.array_equal(first, other)
-
-
-def _is_exact(sigma, w):
-    try:
-        return bool(abs(sigma / np.linalg.norm(w, 2) - 1) < 1e-9)
-    except (TypeError, ValueError):
+def _holds_a_start(answer, length, shape):
+    """Whether item 1 of an answer is something that the next iteration can begin with."""
+    if not isinstance(answer, (tuple, list)) or len(answer) != length:
         return False
-
-
-def _is_start(u):
-    """Something an iteration can begin with."""
-    return type(u) is np.ndarray and u.ndim == 1 and u.dtype.kind == "f" and np.isfinite(u).all()
+    u = answer[1]
+    return type(u) is np.ndarray and u.shape == shape and u.dtype.kind == "f" and np.isfinite(u).all()
 
 
 def _fresh_in_every_iteration(w, u, n_iter):
@@ -395,19 +392,12 @@ def _spectral_norm_cases(rng):
 def _run_spectral_norm(attempt, w, u):
     """Train: one call per weight, the u of each call handed to the next. The result is that of the last call."""
     result = attempt(w[0], u)
-    if _is_tuple_of(result, 2):
-        others = [attempt(w[0].copy(), start.copy()) for start in (u, u, _unit(u[::-1] + 1))]
-        if _ignores_u(others, 2, u.shape):
-            raise Unsuitable(EXACT if _has_norm_1(result[0]) else FRESH)
+    _must_start_from(u, lambda start: attempt(w[0].copy(), start), 2, lambda w: np.linalg.norm(w, 2))
     for matrix in w[1:]:
-        if not (_is_tuple_of(result, 2) and _is_start(result[1])):
+        if not _holds_a_start(result, 2, u.shape):
             break
         result = attempt(matrix, result[1])
     return result
-
-
-def _has_norm_1(w):
-    return type(w) is np.ndarray and w.ndim == 2 and abs(np.linalg.norm(w, 2) - 1) < 1e-9
 
 
 def _fresh_in_every_step(w, u):
