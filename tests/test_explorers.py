@@ -14,6 +14,7 @@ from helpers import Explorer, Panel, arrows, bars, cells, lines, points, text
 from helpers.explorer import explorer as machinery
 from helpers.explorer.explorer import Stage
 from helpers.explorer.layout import _ticks, number, spread_labels, to_pixels
+from helpers.explorer.picture import draw_png
 
 EVERY_MARK = [
     lines([0, 1], [0, 1], label="line"),
@@ -581,6 +582,46 @@ def test_equal_panels_use_the_same_unit_on_both_axes():
     x_unit = panel["box"][2] / (panel["xlim"][1] - panel["xlim"][0])
     y_unit = panel["box"][3] / (panel["ylim"][1] - panel["ylim"][0])
     assert x_unit == pytest.approx(y_unit)
+
+
+def drawn(mark, size=100, *, yscale="linear", ylim=(0, 10)):
+    """The picture of one mark on a square of size pixels without axes, 1.5 dots per pixel, as RGB."""
+    panel = {"box": [0, 0, size, size], "xlim": (0, 10), "ylim": ylim, "xscale": "linear", "yscale": yscale}
+    panel |= {"title": "", "bare": True}
+    marks = simple(lambda n: [mark]).marks_at()
+    picture = Image.open(io.BytesIO(draw_png({"width": size, "height": size, "panels": [panel]}, marks)))
+    assert picture.size == (1.5 * size, 1.5 * size)
+    return np.asarray(picture.convert("RGB"), dtype=int)
+
+
+@pytest.mark.parametrize(("number_of_bars", "gap"), [(8, 4), (9, 1)])
+def test_many_bars_stand_closer(number_of_bars, gap):
+    inside = drawn(bars(np.linspace(0, 10, number_of_bars + 1), np.full(number_of_bars, 10)), size=800)[600]
+    white = (inside == 255).all(axis=1).sum()
+    assert abs(white - 1.5 * gap * number_of_bars) < number_of_bars
+
+
+def test_bars_on_a_log_axis_reach_its_lower_end():
+    """In a panel without axes, where y grows downwards, that is the upper end."""
+    rows = (drawn(bars([0, 10], [10]), yscale="log", ylim=(1, 100)) < 255).any(axis=2)[:, 75]
+    assert rows[:74].all() and not rows[76:].any()
+
+
+def test_an_arrow_reaches_from_its_foot_to_its_tip():
+    colored = (drawn(arrows([2], [5], [6], [0]), size=400) < 200).any(axis=(0, 2)).nonzero()[0]
+    assert abs(colored[0] - 1.5 * 78.7) <= 1 and abs(colored[-1] - 1.5 * 318) <= 1  # two pixels to the left of each
+
+
+def test_a_cell_beyond_the_limit_is_as_full_as_one_at_it():
+    at, beyond = (drawn(cells([[value, 0]], limit=3, digits=None)) for value in (3, 7))
+    assert np.array_equal(at, beyond)
+
+
+def test_numbers_in_large_cells_are_as_large_as_all_other_words():
+    """13 pixels, which those of four or more letters reach in a cell of 39."""
+    words = (drawn(cells([[1.125]], limit=1, digits=3), size=10 * unit) for unit in (39, 80))
+    just, larger = (np.ptp((picture.max(axis=2) < 120).any(axis=0).nonzero()[0]) for picture in words)
+    assert just == larger > 40
 
 
 def test_limits_are_those_of_all_frames():

@@ -20,7 +20,8 @@ from PIL import Image
 
 from helpers import Explorer
 from helpers.explorer.explorer import describe
-from helpers.explorer.layout import to_pixels
+from helpers.explorer.layout import x_to_pixels, y_to_pixels
+from helpers.explorer.picture import draw_png
 
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 WIDGET_STATE = "application/vnd.jupyter.widget-state+json"
@@ -76,8 +77,8 @@ def places(spec, frames):
             arrays |= {"dx": arrays["x"] + arrays["dx"], "dy": arrays["y"] + arrays["dy"]}
         for name, values in arrays.items():
             if name[-1] in "xy":
-                values = to_pixels(panel, values, panel["ylim"][0])[0] if name[-1] == "x" else values
-                values = to_pixels(panel, panel["xlim"][0], values)[1] if name[-1] == "y" else values
+                values = x_to_pixels(panel, values) if name[-1] == "x" else values
+                values = y_to_pixels(panel, values) if name[-1] == "y" else values
             elif name in ("values", "outline"):
                 values = 100 * values.astype(float) / (name == "values" and mark["limit"] or 1)
             elif name == "string":
@@ -163,7 +164,7 @@ def test_figures_draw_what_the_lesson_stores(pictures):
 
 
 def pixels(png):
-    return np.asarray(Image.open(io.BytesIO(base64.b64decode(png))).convert("RGB"), dtype=int)
+    return np.asarray(Image.open(io.BytesIO(png)).convert("RGB"), dtype=int)
 
 
 @pytest.mark.skipif(
@@ -171,15 +172,15 @@ def pixels(png):
     reason="another matplotlib than that of requirements.lock draws letters a little differently",
 )
 def test_every_png_shows_the_pixels_that_the_lesson_stores(pictures):
-    """Also what a GitHub page shows of an explorer; one pixel in 5000 may differ, for another machine's rounding."""
+    """Also what a GitHub page shows of an explorer; one pixel in 50 000 may differ, for another machine's rounding."""
     stored = pictures.stored_stills + [data["image/png"] for data, _ in pictures.stored_figures]
-    fresh = [explorer._repr_mimebundle_()[0]["image/png"] for explorer in pictures.explorers]
-    fresh += [data["image/png"] for data, _ in pictures.figures]
+    fresh = [draw_png(explorer.stage.spec, explorer.marks_at()) for explorer in pictures.explorers]
+    fresh += [base64.b64decode(data["image/png"]) for data, _ in pictures.figures]
     for k, (before, after) in enumerate(zip(stored, fresh, strict=True)):
-        before, after = pixels(before), pixels(after)
+        before, after = pixels(base64.b64decode(before)), pixels(after)
         assert before.shape == after.shape, "run `make notebooks`"
         other = (np.abs(before - after).max(axis=2) > 64).mean()
-        assert other <= 1 / 5000, f"picture {k}: {other:.2%} of its pixels are others; run `make notebooks`"
+        assert other <= 1 / 50_000, f"picture {k}: {other:.2%} of its pixels are others; run `make notebooks`"
 
 
 # -------------------------------------------------------------------------------------- the explorers by themselves

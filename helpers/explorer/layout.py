@@ -146,12 +146,21 @@ def _same_unit(xlim, ylim, box):
     return widen(xlim, box[2]), widen(ylim, box[3])
 
 
-def to_pixels(panel, x, y):
-    """Pixel coordinates of data coordinates; y grows upwards except in a bare panel."""
-    left, top, width, height = panel["box"]
-    across = transform(np.asarray(x, dtype=float), panel["xlim"], panel["xscale"])
+def x_to_pixels(panel, x):
+    left, _, width, _ = panel["box"]
+    return left + width * transform(np.asarray(x, dtype=float), panel["xlim"], panel["xscale"])
+
+
+def y_to_pixels(panel, y):
+    """y grows upwards, except in a bare panel."""
+    _, top, _, height = panel["box"]
     up = transform(np.asarray(y, dtype=float), panel["ylim"], panel["yscale"])
-    return left + width * across, top + height * (up if panel["bare"] else 1 - up)
+    return top + height * (up if panel["bare"] else 1 - up)
+
+
+def to_pixels(panel, x, y):
+    """Pixel coordinates of data coordinates."""
+    return x_to_pixels(panel, x), y_to_pixels(panel, y)
 
 
 def spread_labels(labels, gap=15):

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..figures import COLORS as INK
 from ..figures import png
-from .layout import spread_labels, to_pixels
+from .layout import spread_labels, to_pixels, x_to_pixels, y_to_pixels
 
 # Darker shades for words, so that they are readable on white (contrast at least 4.5).
 WORDS = {"blue": "#0069A5", "orange": "#A84A0C", "teal": "#00695E", "grey": "#555555", "red": "#B92D0F"}
@@ -62,15 +62,15 @@ def _draw_axes(axes, panel):
     if panel["bare"]:
         return
     for value, label in panel["xticks"]:
-        x, _ = to_pixels(panel, value, panel["ylim"][0])
+        x = x_to_pixels(panel, value)
         _line(axes, [x, x], [top, bottom], GRID)
         _write(axes, x, bottom + 5, label, color=INK["grey"], size=12, ha="center", va="top")
     for value, label in panel["yticks"]:
-        _, y = to_pixels(panel, panel["xlim"][0], value)
+        y = y_to_pixels(panel, value)
         _line(axes, [left, left + width], [y, y], GRID)
         _write(axes, left - 6, y, label, color=INK["grey"], size=12, ha="right", va="center")
     if panel["zero"]:
-        _, y = to_pixels(panel, panel["xlim"][0], 0)
+        y = y_to_pixels(panel, 0)
         _line(axes, [left, left + width], [y, y], INK["grey"], 1.2)
     _write(axes, left + width / 2, bottom + 24, panel["xlabel"], ha="center", va="top")
     if panel["ylabel"]:
@@ -88,15 +88,16 @@ def _draw_points(axes, panel, mark):
     x, y = to_pixels(panel, mark["data"]["x"], mark["data"]["y"])
     style, color = mark["style"], INK[mark["style"]["color"]]
     face = "white" if style["hollow"] else color
-    axes.scatter(x, y, s=_points(style["size"]) ** 2, facecolor=face, edgecolor=color, linewidth=_points(2), zorder=3)
+    look = {"markerfacecolor": face, "markeredgecolor": color, "markeredgewidth": _points(2)}
+    axes.plot(x, y, "o", markersize=_points(style["size"]), **look)
 
 
 def _draw_bars(axes, panel, mark):
     edges, height = mark["data"]["edges"], mark["data"]["height"]
-    x, _ = to_pixels(panel, edges, np.full(edges.shape, panel["ylim"][0]))
-    _, tops = to_pixels(panel, edges[:-1], height)
+    x = x_to_pixels(panel, edges)
+    tops = y_to_pixels(panel, height)
     base = panel["ylim"][0] if panel["yscale"] == "log" else max(0, panel["ylim"][0])
-    _, base = to_pixels(panel, panel["xlim"][0], base)
+    base = y_to_pixels(panel, base)
     gap = 1 if len(height) > 8 else 4
     axes.bar(
         x[:-1] + gap / 2,
@@ -142,12 +143,12 @@ def _draw_cells(axes, panel, mark):
     data, style = mark["data"], mark["style"]
     unit = panel["box"][2] / panel["xlim"][1]
     lefts, tops = to_pixels(panel, data["x"], data["y"])
-    for left, top, value, outline in zip(lefts, tops, data["values"], data["outline"], strict=True):
-        fill, opacity, words = _cell(value, style)
+    for k, (left, top) in enumerate(np.column_stack([lefts, tops])):
+        fill, opacity, words = _cell(data["values"][k], style)
         corner, side = (left + 1, top + 1), unit - 2
         axes.add_patch(Rectangle(corner, side, side, facecolor=PALE, edgecolor="none"))
         axes.add_patch(Rectangle(corner, side, side, facecolor=fill, alpha=opacity, edgecolor="none"))
-        if outline:
+        if data["outline"][k]:
             frame = {"fill": False, "edgecolor": TEXT, "linewidth": _points(3)}
             axes.add_patch(Rectangle((left + 2, top + 2), unit - 4, unit - 4, **frame))
         size = min(13, unit * 0.42 if len(words) < 4 else unit * 0.34)
