@@ -66,7 +66,7 @@ test-lowest: env ## the same tests with the oldest packages that pyproject.toml 
 test-browser: env ## lessons in a real JupyterLab and Chromium (needs Chromium and Node)
 	@$(FIND) "$$python" tools/bootstrap.py --extra browser
 	@if [ -f tests/browser/package.json ]; then cd tests/browser && npm ci --no-audit --no-fund; fi
-	$(STRICT) $(PY) -m pytest tests/browser $(TEST_ARGS)
+	$(STRICT) $(PY) -m pytest tests/browser -n 2 $(TEST_ARGS)
 
 mutants: env ## change the helpers one thing at a time; a test must fail (MUTANTS_ARGS="--module norms")
 	@$(STRICT) $(PY) tests/mutants.py $(MUTANTS_ARGS)
