@@ -161,7 +161,6 @@ def notes_of(plot, y, **limits):
     fig, ax = new_figure()
     PLOTS[plot](ax, y)
     ax.set(**limits)
-    fig.canvas.draw()
     plt.close(fig)
     return drawn(fig)
 
@@ -171,8 +170,9 @@ def test_what_is_noted_of_a_plot_changes_with_its_data(plot):
     y = 2 + np.sin(x)
     first, other = y, y + 0.2 * (x > 5) + (plot == "axhline")
     for limits in ({}, {"xlim": (0.5, 20), "ylim": (0.5, 20)}):
-        assert notes_of(plot, first, **limits) == notes_of(plot, first.copy(), **limits)
-        assert notes_of(plot, first, **limits) != notes_of(plot, other, **limits)
+        notes = notes_of(plot, first, **limits)
+        assert notes == notes_of(plot, first.copy(), **limits)
+        assert notes != notes_of(plot, other, **limits)
 
 
 @pytest.mark.parametrize("plot", [p for p in PLOTS if p not in ("imshow", "pcolormesh")])  # whose colors stay
