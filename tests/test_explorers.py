@@ -2,6 +2,7 @@
 
 import base64
 import io
+import itertools
 from dataclasses import FrozenInstanceError
 from pathlib import Path
 
@@ -584,14 +585,28 @@ def test_equal_panels_use_the_same_unit_on_both_axes():
     assert x_unit == pytest.approx(y_unit)
 
 
-def drawn(mark, size=100, *, yscale="linear", ylim=(0, 10)):
-    """The picture of one mark on a square of size pixels without axes, 1.5 dots per pixel, as RGB."""
+def drawn(*these, size=100, yscale="linear", ylim=(0, 10)):
+    """The picture of marks on a square of size pixels without axes, 1.5 dots per pixel, as RGB."""
     panel = {"box": [0, 0, size, size], "xlim": (0, 10), "ylim": ylim, "xscale": "linear", "yscale": yscale}
     panel |= {"title": "", "bare": True}
-    marks = simple(lambda n: [mark]).marks_at()
+    marks = simple(lambda n: list(these)).marks_at()
     picture = Image.open(io.BytesIO(draw_png({"width": size, "height": size, "panels": [panel]}, marks)))
     assert picture.size == (1.5 * size, 1.5 * size)
     return np.asarray(picture.convert("RGB"), dtype=int)
+
+
+CROSSING = [
+    lines([0, 10], [5, 5]),
+    points([5], [5], size=15, color="orange"),
+    bars([3, 7], [8], color="teal"),
+    arrows([5], [1], [0], [8], color="red"),
+    text(5, 5, "■■■■", align="middle"),
+]
+
+
+@pytest.mark.parametrize(("first", "second"), list(itertools.combinations(CROSSING, 2)), ids=lambda mark: mark.kind)
+def test_a_mark_lies_above_those_before_it_as_in_the_browser(first, second):
+    assert not np.array_equal(drawn(first, second), drawn(second, first))
 
 
 @pytest.mark.parametrize(("number_of_bars", "gap"), [(8, 4), (9, 1)])

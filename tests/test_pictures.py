@@ -183,6 +183,12 @@ def test_every_png_shows_the_pixels_that_the_lesson_stores(pictures):
         assert other <= 1 / 50_000, f"picture {k}: {other:.2%} of its pixels are others; run `make notebooks`"
 
 
+def test_no_word_is_cut_at_the_edge_of_a_picture(pictures):
+    for png in pictures.stored_stills + [data["image/png"] for data, _ in pictures.stored_figures]:
+        picture = pixels(base64.b64decode(png))
+        assert all((edge == 255).all() for edge in (picture[0], picture[-1], picture[:, 0], picture[:, -1]))
+
+
 # -------------------------------------------------------------------------------------- the explorers by themselves
 
 

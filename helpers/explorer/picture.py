@@ -34,6 +34,8 @@ def draw_png(spec, marks):
                 labels += _label(panel, mark)
         for y, x, words, color in spread_labels(labels):
             _write(axes, x, y, words, color=WORDS[color], va="center")
+    for order, artist in enumerate(axes.get_children()):  # what came later lies above, as in the browser
+        artist.set_zorder(order)
     with warnings.catch_warnings():
         # The browser has letters of every script; this picture may show some as boxes.
         warnings.filterwarnings("ignore", "Glyph .* missing from")
