@@ -6,7 +6,7 @@ first asked for, so that `import helpers` stays as quick as `import numpy`.
 
 from importlib import import_module
 
-from .checks import check_close, check_raises, check_true, rehearsal, summary
+from .checks import check_between, check_close, check_raises, check_true, not_counted, summary
 from .norms import (
     RunningStats,
     batch_norm,
@@ -32,7 +32,10 @@ _LATER = {
     "arrows": "explorer",
     "text": "explorer",
     "Quiz": "quiz",
-    "COLORS": "figures",
+    "PALETTE": "theme",
+    "ellipse": "examples",
+    "label_line": "figures",
+    "matrix_with": "examples",
     "new_figure": "figures",
     "show": "figures",
 }
@@ -40,6 +43,7 @@ _LATER = {
 __all__ = [
     "RunningStats",
     "batch_norm",
+    "check_between",
     "check_close",
     "check_raises",
     "check_true",
@@ -47,7 +51,7 @@ __all__ = [
     "instance_norm",
     "layer_norm",
     "power_iteration",
-    "rehearsal",
+    "not_counted",
     "rms_norm",
     "spectral_norm",
     "summary",

@@ -22,7 +22,7 @@ LONGEST_LINE = 300
 MOST_VALUES = 10**7  # larger arrays are refused: comparing them could exhaust the kernel's memory
 
 _results = {}  # name -> (True, False or None for "to do", number of the cell that ran it)
-_rehearsals = 0  # how many rehearsal() blocks we are inside
+_not_counted = 0  # how many not_counted() blocks we are inside
 
 
 # ---------------------------------------------------------------------------------------------- the checks
@@ -47,6 +47,15 @@ def check_true(name, condition):
     such a check would pass by accident. For an array of conditions say `np.all(...)` or `np.any(...)`.
     """
     return record(name, *_guarded(_truth, condition))
+
+
+def check_between(name, value, low, high):
+    """Check that every entry of `value` lies between `low` and `high`, both included.
+
+    The line shows the bounds, never the digits of `value`, which may differ between processors. `low` may be
+    -np.inf and `high` np.inf, not both. NaN is never between. What cannot be compared is a FAIL, not an error.
+    """
+    return record(name, *_guarded(_between, value, low, high))
 
 
 def check_raises(name, error_type, function, /, *args, **kwargs):
@@ -89,17 +98,17 @@ def summary():
 
 
 @contextmanager
-def rehearsal():
-    """Inside `with rehearsal():` checks print as always, but are neither counted nor raised.
+def not_counted():
+    """Inside `with not_counted():` checks print as always, but are neither counted nor raised.
 
     Lessons use it to show what a FAIL looks like.
     """
-    global _rehearsals
-    _rehearsals += 1
+    global _not_counted
+    _not_counted += 1
     try:
         yield
     finally:
-        _rehearsals -= 1
+        _not_counted -= 1
 
 
 def reset():
@@ -122,7 +131,7 @@ def record(name, passed, detail=""):
     line = {True: "PASS", False: "FAIL", None: "TODO"}[passed] + f" - {name}" + (f": {detail}" if detail else "")
     line = shorten(line, LONGEST_LINE)
     print(line)
-    if _rehearsals:
+    if _not_counted:
         return bool(passed)
     cell = _cell_number()
     before, where = _results.get(name, (None, None))
@@ -270,6 +279,38 @@ def _compare(value, expected, tol, broadcast):
     text += f", {nan} NaN" if nan else ""
     text += f", {infinite} infinite" if infinite else ""
     return False, text + (f", largest difference {largest}" if largest else "")
+
+
+def _between(value, low, high):
+    for role, bound in (("low", low), ("high", high)):
+        if isinstance(bound, (bool, np.bool_)) or not isinstance(bound, (int, float, np.number)) or bound != bound:
+            raise _Unusable(f"{role} is {describe(bound)}, expected a number")
+    if low > high or (low == -np.inf and high == np.inf):
+        raise _Unusable(f"the bounds are {number(low)} and {number(high)}, expected the lower one first, one finite")
+    if np.iscomplexobj(value):
+        raise _Unusable(f"value is {describe(value)}, expected real numbers")
+    value = _as_numbers("value", value)
+    if value.size == 0:
+        raise _Unusable(f"value has shape {value.shape}: there is nothing to compare")
+    if value.dtype == bool:
+        raise _Unusable("value is bool: True/False is not a number here")
+    bounds = f"between {number(low)} and {number(high)}"
+    if low == -np.inf:
+        bounds = f"at most {number(high)}"
+    if high == np.inf:
+        bounds = f"at least {number(low)}"
+    wrong = np.flatnonzero(~((value >= low) & (value <= high)))
+    if wrong.size == 0:
+        return True, bounds if value.ndim == 0 else f"{_all(value.size)} {bounds}"
+    where = tuple(int(i) for i in np.unravel_index(wrong[0], value.shape))
+    got = number(value[where], 1e-8)
+    if value.ndim == 0:
+        return False, f"got {got}, expected {bounds}"
+    return False, f"at {list(where)} got {got}, expected {bounds}; {wrong.size} of {value.size} values wrong"
+
+
+def _all(count):
+    return {1: "its one value is", 2: "both values are"}.get(count, f"all {count} values are")
 
 
 def _as_numbers(role, x):

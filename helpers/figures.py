@@ -5,13 +5,13 @@ from io import BytesIO
 
 import numpy as np
 
+from .theme import PALETTE, WORDS
+
 SHADES = 48  # different colors in a PNG: enough for smooth letters, a third of the bytes
 SAMPLED = 20  # positions noted of everything that is drawn
 
-COLORS = {"blue": "#0077BB", "orange": "#EE7733", "teal": "#009988", "grey": "#555555", "red": "#CC3311"}
-
 _LOOK = {
-    "axes.edgecolor": COLORS["grey"],
+    "axes.edgecolor": PALETTE["grey"],
     "axes.grid": True,
     "axes.labelsize": 11,
     "axes.spines.right": False,
@@ -37,8 +37,17 @@ def new_figure(rows=1, columns=1, *, height=3.2, **more):
     import matplotlib.pyplot as plt
     from cycler import cycler
 
-    plt.rcParams.update(_LOOK | {"axes.prop_cycle": cycler(color=list(COLORS.values()))})
+    plt.rcParams.update(_LOOK | {"axes.prop_cycle": cycler(color=list(PALETTE.values()))})
     return plt.subplots(rows, columns, figsize=(8.5, height), layout="constrained", **more)
+
+
+def label_line(ax, x, y, words, color, **more):
+    """Write `words` in the readable shade of a palette color, beginning at the point (x, y) of the data.
+
+    For naming a line at its end instead of in a legend. color: a name of the palette. `more` goes to `Axes.text`
+    (ha, va, rotation, ...); without it the words stand to the right of the point, at half their height.
+    """
+    return ax.text(x, y, words, **{"color": WORDS[color], "ha": "left", "va": "center"} | more)
 
 
 def show(fig, caption):

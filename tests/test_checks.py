@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers import checks
-from helpers.checks import check_close, check_raises, check_true, rehearsal, summary
+from helpers.checks import check_between, check_close, check_raises, check_true, not_counted, summary
 from helpers.notebook import hide_check_values
 
 
 @pytest.fixture(autouse=True)
 def empty_registry(monkeypatch):
     monkeypatch.setattr(checks, "_results", {})
-    monkeypatch.setattr(checks, "_rehearsals", 0)
+    monkeypatch.setattr(checks, "_not_counted", 0)
     monkeypatch.delenv("HELPERS_STRICT", raising=False)
 
 
@@ -434,6 +434,45 @@ def test_a_failure_in_a_loop_is_not_forgotten_when_the_loop_goes_on(capsys, cell
     assert line(capsys) == "0 of 1 checks passed; failed: a"
 
 
+@pytest.mark.parametrize(
+    "value, low, high, text",
+    [
+        (0.5, 0, 1, "between 0 and 1"),
+        (1, 0, 1, "between 0 and 1"),
+        (2.0, 0.1, np.inf, "at least 0.1"),
+        (2.0, -np.inf, 3, "at most 3"),
+        ([0.5, 1], 0, 1, "both values are between 0 and 1"),
+        ([[0.5], [0.4], [0.1]], 0, 1, "all 3 values are between 0 and 1"),
+    ],
+)
+def test_check_between_names_the_bounds_and_no_digits_of_the_value(capsys, value, low, high, text):
+    assert check_between("a", value, low, high) is True
+    assert line(capsys) == f"PASS - a: {text}"
+
+
+@pytest.mark.parametrize(
+    "value, low, high, text",
+    [
+        (1.5, 0, 1, "got 1.5, expected between 0 and 1"),
+        (np.nan, 0, 1, "got NaN, expected between 0 and 1"),
+        (np.inf, 0, np.inf, None),
+        ([0.5, 2, 3], 0, 1, "at [1] got 2.0, expected between 0 and 1; 2 of 3 values wrong"),
+        (0.5, 1, 0, "the bounds are 1 and 0, expected the lower one first, one finite"),
+        (0.5, -np.inf, np.inf, "the bounds are -inf and inf, expected the lower one first, one finite"),
+        (0.5, None, 1, "low is None, expected a number"),
+        (0.5, 0, np.nan, "high is a float, expected a number"),
+        (True, 0, 1, "value is bool: True/False is not a number here"),
+        (1j, 0, 1, "value is a complex, expected real numbers"),
+        (None, 0, 1, "value is None; does the function return something?"),
+        ([], 0, 1, "value has shape (0,): there is nothing to compare"),
+    ],
+)
+def test_check_between_fails_outside_and_for_what_has_no_order(capsys, value, low, high, text):
+    passed = check_between("a", value, low, high)
+    assert passed is (text is None)
+    assert line(capsys) == (f"FAIL - a: {text}" if text else f"PASS - a: at least {low}")
+
+
 def test_reset_forgets_everything(capsys):
     check_true("a", False)
     checks.reset()
@@ -442,7 +481,7 @@ def test_reset_forgets_everything(capsys):
     assert line(capsys) == "no checks have run"
 
 
-# --------------------------------------------------------------------------------- strict mode and rehearsal
+# --------------------------------------------------------------------------------- strict mode, and what is not counted
 
 
 @pytest.mark.parametrize(
@@ -483,9 +522,9 @@ def test_strict_mode_is_off_for_an_empty_or_zero_variable(monkeypatch, value):
 
 def test_a_rehearsal_prints_but_neither_counts_nor_raises(capsys, monkeypatch):
     monkeypatch.setenv("HELPERS_STRICT", "1")
-    with rehearsal():
+    with not_counted():
         assert check_close("a", 1.0, 2.0) is False
-        with rehearsal():
+        with not_counted():
             assert check_true("b", True) is True
         assert check_true("c", False) is False
     assert capsys.readouterr().out.count("\n") == 3
@@ -495,7 +534,7 @@ def test_a_rehearsal_prints_but_neither_counts_nor_raises(capsys, monkeypatch):
 
 
 def test_a_rehearsal_ends_also_when_its_block_raises(monkeypatch):
-    with pytest.raises(KeyError), rehearsal():
+    with pytest.raises(KeyError), not_counted():
         raise KeyError
     check_true("a", True)
     assert "a" in checks._results

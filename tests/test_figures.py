@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from helpers import COLORS, new_figure, show
+from helpers import PALETTE, new_figure, show
 from helpers.figures import drawn
 
 
@@ -56,7 +56,7 @@ def test_the_first_colors_are_blue_and_orange():
     fig, ax = new_figure()
     first, second = (ax.plot([0, 1])[0].get_color() for _ in range(2))
     plt.close(fig)
-    assert (first, second) == (COLORS["blue"], COLORS["orange"])
+    assert (first, second) == (PALETTE["blue"], PALETTE["orange"])
 
 
 def test_new_figure_gives_as_many_axes_as_asked():

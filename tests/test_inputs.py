@@ -28,7 +28,7 @@ nan, inf = np.nan, np.inf
 @pytest.fixture(autouse=True)
 def empty_registry(monkeypatch):
     monkeypatch.setattr(checks, "_results", {})
-    monkeypatch.setattr(checks, "_rehearsals", 0)
+    monkeypatch.setattr(checks, "_not_counted", 0)
 
 
 class Screen:

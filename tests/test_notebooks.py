@@ -134,7 +134,7 @@ def test_it_ends_with_a_summary_in_which_all_checks_passed(lesson):
     in_rehearsal = sum(
         line.startswith("PASS - ")
         for cell in code_cells(lesson)
-        if "rehearsal" in cell.source
+        if "not_counted" in cell.source
         for o in cell.outputs
         for line in o.get("text", "").splitlines()
     )
@@ -144,7 +144,7 @@ def test_it_ends_with_a_summary_in_which_all_checks_passed(lesson):
 def test_a_fail_stands_only_where_it_is_rehearsed(lesson):
     for cell in code_cells(lesson):
         if any(re.search("^FAIL", o.get("text", ""), flags=re.MULTILINE) for o in cell.outputs):
-            assert "with rehearsal():" in cell.source
+            assert "with not_counted():" in cell.source
 
 
 def test_nothing_went_to_stderr_and_nothing_raised(lesson):

@@ -12,7 +12,7 @@ from ..checks import describe
 
 MOST_NAMES = 5  # of codes: pale, three colors and grey
 
-COLORS = ("blue", "orange", "teal", "grey", "red")
+COLOR_NAMES = ("blue", "orange", "teal", "grey", "red")
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,8 @@ def _are_limits(limits, scale):
 
 
 def _style(kind, color, panel, **more):
-    if color not in COLORS:
-        raise ValueError(f"{kind}: color {color!r} is not in the palette {COLORS}")
+    if color not in COLOR_NAMES:
+        raise ValueError(f"{kind}: color {color!r} is not in the palette {COLOR_NAMES}")
     if "label" in more:
         more["label"] = str(more["label"])
     return {"color": color, "panel": panel, **more}

@@ -4,8 +4,8 @@ import warnings
 
 import numpy as np
 
-from ..figures import COLORS as INK
 from ..figures import png
+from ..theme import PALETTE as INK
 from .layout import spread_labels, to_pixels, x_to_pixels, y_to_pixels
 
 # Darker shades for words, so that they are readable on white (contrast at least 4.5).

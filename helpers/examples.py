@@ -1,0 +1,31 @@
+"""Small things that several lessons compute with: a matrix with given singular values, the ellipse it makes."""
+
+import numpy as np
+
+
+def matrix_with(singular_values, rng):
+    """A random square matrix whose singular values are the given ones: left @ diag(singular_values) @ right.T.
+
+    singular_values: n numbers of at least 0, in any order. rng: a `np.random.Generator`; it draws two
+    orthogonal (n, n) matrices from which all directions are equally likely. Returns an (n, n) array.
+    """
+    singular_values = np.asarray(singular_values, dtype=float)
+    if singular_values.ndim != 1 or singular_values.size == 0 or np.any(singular_values < 0):
+        raise ValueError(f"matrix_with: expected a list of numbers of at least 0, got {singular_values.tolist()}")
+    n = singular_values.size
+    left = _random_rotation(n, rng)
+    right = _random_rotation(n, rng)
+    return left @ np.diag(singular_values) @ right.T
+
+
+def _random_rotation(n, rng):
+    """An (n, n) orthogonal matrix: Q of the QR of a Gaussian matrix, the signs fixed as Mezzadri (2007) shows."""
+    q, r = np.linalg.qr(rng.normal(size=(n, n)))
+    return q * np.sign(np.diag(r))
+
+
+def ellipse(w, points=100):
+    """Where the (2, 2) matrix w sends the unit circle: an array (2, points), the first point again at the end."""
+    angle = np.linspace(0, 2 * np.pi, points)
+    circle = np.stack([np.cos(angle), np.sin(angle)])
+    return np.asarray(w, dtype=float) @ circle
