@@ -194,38 +194,58 @@ def test_it_has_explorers_and_exercises(lesson):
     assert "**Trap" in prose(lesson) or first
 
 
+def tagged(path, tag):
+    return [cell for cell in code_cells(path) if tag in cell.metadata.get("tags", [])]
+
+
+def exercise_names(path):
+    return [re.search(r'check_exercise\("(\w+)"', cell.source)[1] for cell in tagged(path, "exercise")]
+
+
+def defined(cell, name):
+    return next(n for n in ast.parse(cell.source).body if getattr(n, "name", "") == name)
+
+
 def test_each_exercise_is_a_stub_to_do_and_a_hidden_solution_that_passes(lesson):
-    stubs = [cell for cell in code_cells(lesson) if "exercise" in cell.metadata.get("tags", [])]
-    solutions = [cell for cell in code_cells(lesson) if "solution" in cell.metadata.get("tags", [])]
-    assert len(stubs) == len(solutions)
-    for stub, solution in zip(stubs, solutions, strict=True):
-        name = re.search(r'check_exercise\("(\w+)"', stub.source)[1]
-        assert f'check_exercise("{name}"' in solution.source
-        assert stub.outputs[0].text.startswith(f"TODO - {name}")
-        assert solution.outputs[0].text.startswith(f"PASS - {name}")
+    stubs, solutions = tagged(lesson, "exercise"), tagged(lesson, "solution")
+    for name, stub, solution in zip(exercise_names(lesson), stubs, solutions, strict=True):
+        assert name.startswith("my_")
+        assert stub.source.splitlines()[-1] == f'check_exercise("{name}", {name})'
+        assert solution.source.splitlines()[-1] == f'check_exercise("{name}", {name}, solution=True)'
+        assert stub.outputs[0].text.startswith(f"TODO - {name}: ")
+        assert solution.outputs[0].text.startswith(f"PASS - solution of {name}: ")
         assert solution.metadata.get("jupyter", {}).get("source_hidden") is True
-        function = next(n for n in ast.parse(stub.source).body if isinstance(n, (ast.FunctionDef, ast.ClassDef)))
-        solved = next(n for n in ast.parse(solution.source).body if getattr(n, "name", "") == function.name)
+        function, solved = defined(stub, name), defined(solution, name)
         if isinstance(function, ast.FunctionDef):
             assert ast.dump(function.args) == ast.dump(solved.args), "stub and solution have the same arguments"
     assert prose(lesson).count("<summary>") >= 2 * len(stubs), "hints"
+
+
+def test_an_exercise_has_one_name_wherever_it_is_mentioned(lesson):
+    """Also in the text: `layer_norm(...)` would be the helper."""
+    told = "\n".join(cell.source for cell in read(lesson).cells if "write" in cell.source.lower())
+    for name in exercise_names(lesson):
+        assert not re.search(rf"[Ww]rite `{name.removeprefix('my_')}\b", told)
 
 
 def test_it_ends_with_a_summary_in_which_all_checks_passed(lesson):
     """Two checks of one name would count once, so this also holds their names apart."""
     last = read(lesson).cells[-1]
     assert last.source == "summary()"
-    passed, ran = re.fullmatch(r"(\d+) of (\d+) checks passed\n", last.outputs[0].text).groups()
+    line = " ".join(last.outputs[0].text.split())
+    passed, ran, exercises = re.fullmatch(r"(\d+) of (\d+) checks passed; exercises: (.*)", line).groups()
     assert passed == ran
+    names = exercise_names(lesson)
+    assert exercises == f"{len(names)} to do ({', '.join(names)})"
     lines = "".join(streams(lesson, "stdout")).splitlines()
-    in_rehearsal = sum(
+    not_counted = sum(
         line.startswith("PASS - ")
         for cell in code_cells(lesson)
         if "not_counted" in cell.source
         for o in cell.outputs
         for line in o.get("text", "").splitlines()
     )
-    assert int(ran) == sum(line.startswith("PASS - ") for line in lines) - in_rehearsal
+    assert int(ran) + len(names) == sum(line.startswith("PASS - ") for line in lines) - not_counted
 
 
 def test_a_fail_stands_only_where_it_is_rehearsed(lesson):
