@@ -52,17 +52,20 @@ MINUTES_PER_EXPLORER = 2
 LEFT_OUT = ("Deeper", "Exercises", "References")
 
 
-def core_cells(nb):
-    """The cells of the core path: all but those under a heading that begins with one of LEFT_OUT."""
-    core, left_out = [], None
+def core_path(nb):
+    """(text, code cells) of the core path: all but what stands under a heading that begins with one of LEFT_OUT."""
+    text, code, left_out = [], [], None
     for cell in nb.cells:
-        if cell.cell_type == "markdown" and (heading := re.match(r"(#+) (.+)", cell.source)):
-            level, words = len(heading[1]), heading[2]
-            if left_out is None or level <= left_out:
-                left_out = level if words.startswith(LEFT_OUT) else None
-        if left_out is None:
-            core.append(cell)
-    return core
+        if cell.cell_type == "code":
+            code += [cell] if left_out is None else []
+            continue
+        for line in cell.source.splitlines():
+            if heading := re.match(r"(#+) (.+)", line):
+                level = len(heading[1])
+                if left_out is None or level <= left_out:
+                    left_out = level if heading[2].startswith(LEFT_OUT) else None
+            text += [line] if left_out is None else []
+    return "\n".join(text), code
 
 
 def is_hidden(cell):
@@ -71,14 +74,13 @@ def is_hidden(cell):
 
 def core_counts(path):
     """{"words": ..., "code lines": ..., "questions": ..., "explorers": ...} of a lesson's core path."""
-    cells = core_cells(read(path))
-    code = [cell for cell in cells if cell.cell_type == "code"]
+    text, code = core_path(read(path))
     everything = "\n".join(cell.source for cell in code)
     visible = [line for cell in code if not is_hidden(cell) for line in cell.source.splitlines()]
     table = tomllib.loads((ROOT / "helpers" / "quiz" / f"{path.stem}.toml").read_text(encoding="utf-8"))
     in_check = sum(question["kind"] == "check" for question in table["question"])
     return {
-        "words": sum(len(cell.source.split()) for cell in cells if cell.cell_type == "markdown"),
+        "words": len(re.findall(r"[^\W_]\S*", text)),
         "code lines": sum(bool(line.strip()) and not line.startswith("Quiz(") for line in visible),
         "questions": len(re.findall(r"^Quiz\(.*only=", everything, re.MULTILINE)) + in_check,
         "explorers": len(re.findall(r"^Explorer\(", everything, re.MULTILINE)),
