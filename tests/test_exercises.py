@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 import helpers
-from helpers import checks
+from helpers import checks, precision
 from helpers.exercises import Exercise, Mistake, WrongKind, all_exercises, case, check_exercise, checker
 from helpers.exercises.checker import diagnose
 
@@ -1233,7 +1233,7 @@ def test_the_references_agree_with_the_helpers_that_do_the_same():
         "my_weight_norm": lambda v, g: helpers.weight_norm(v, g, axis=0),
         "my_power_iteration": lambda w, u, n_iter: tuple(helpers.power_iteration(w, n_iter=n_iter, u=u)[:3]),
         "my_safe_rms_norm": lambda x, g, eps=1e-5: helpers.rms_norm(x, g, eps=eps, compute_dtype=np.float32).y,
-        "my_merge_variances": lambda a, b: tuple(helpers.precision.merge_variances(a, b)),
+        "my_merge_variances": lambda a, b: tuple(precision.merge_variances(a, b)),
     }
     for name, helper in same.items():
         exercise = all_exercises()[name]
