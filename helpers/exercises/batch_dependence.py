@@ -3,6 +3,7 @@
 import numpy as np
 
 from .checker import Exercise, Mistake, case
+from .steps import AFFINE, GAMMA_TOO_EARLY, NORMALIZING, in_float32, mistakes_with, one_pass
 
 # ---------------------------------------------------------------------------------------------- batch_norm
 
@@ -36,14 +37,15 @@ def _batch_norm_cases(rng):
     ]
 
 
-def _batch_norm_with(statistics=None, normalize=None, affine=None):
-    """The reference with one of its three parts replaced."""
+def _batch_norm_with(statistics=None, normalize=None, affine=None, whole=None):
+    """The reference with one of its steps replaced."""
     statistics = statistics or (lambda x, mean, var, training: (x.mean(0), x.var(0)) if training else (mean, var))
     normalize = normalize or (lambda x, mean, var, eps: (x - mean) / np.sqrt(var + eps))
     affine = affine or (lambda y, gamma, beta: gamma * y + beta)
+    whole = whole or (lambda x, mean, var, g, b, eps: affine(normalize(x, mean, var, eps), g, b))
 
     def attempt(x, gamma, beta, mean, var, training, eps=1e-5):
-        return affine(normalize(x, *statistics(x, mean, var, training), eps), gamma, beta)
+        return whole(x, *statistics(x, mean, var, training), gamma, beta, eps)
 
     return attempt
 
@@ -60,6 +62,10 @@ def _unbiased(x, mean, var, training):
     return (x.mean(axis=0), x.var(axis=0, ddof=1)) if training else (mean, var)
 
 
+def _sum_of_squares(x, mean, var, training):
+    return (x.mean(axis=0), ((x - x.mean(axis=0)) ** 2).sum(axis=0)) if training else (mean, var)
+
+
 def _one_pass(x, mean, var, training):
     return (x.mean(axis=0), (x**2).mean(axis=0) - x.mean(axis=0) ** 2) if training else (mean, var)
 
@@ -70,12 +76,6 @@ def _stored_mean_only(x, mean, var, training):
 
 def _stored_var_only(x, mean, var, training):
     return (x.mean(axis=0), var) if training else (mean, var)
-
-
-def _without_any_parentheses(x, gamma, beta, mean, var, training, eps=1e-5):
-    if training:
-        mean, var = x.mean(axis=0), x.var(axis=0)
-    return gamma * x - mean / np.sqrt(var + eps) + beta
 
 
 def _batch_norm_scale_and_shift(x, gamma, beta, mean, var, training, eps=1e-5):
@@ -143,50 +143,14 @@ BATCH_NORM = Exercise(
             "in training you divided by n - 1 in the variance; batch norm divides by n, the number of rows",
         ),
         Mistake(
-            _batch_norm_with(_one_pass),
-            "mean(x²) − mean(x)² subtracts two numbers that are almost equal when the mean is large, and their digits "
-            "cancel; subtract the mean first, then square",
-            wrong_anyhow="large mean",
+            _batch_norm_with(_sum_of_squares),
+            "in training your variance is the sum of the squared distances; divide it by n, the number of rows",
         ),
-        Mistake(
-            _batch_norm_with(normalize=lambda x, mean, var, eps: x - mean / np.sqrt(var + eps)),
-            "without parentheses only the mean is divided: a quotient is computed before a difference",
-        ),
-        Mistake(
-            _without_any_parentheses,
-            "without parentheses gamma multiplies x alone and the root divides the mean alone; put x - mean in "
-            "parentheses",
-        ),
-        Mistake(
-            _batch_norm_with(normalize=lambda x, mean, var, eps: (x - mean) / np.sqrt(var) + eps),
-            "your epsilon is added after the division; put var + eps in parentheses, under the root",
-        ),
-        Mistake(
-            _batch_norm_with(normalize=lambda x, mean, var, eps: (x - mean) / (np.sqrt(var) + eps)),
-            "your epsilon is outside the root: you added it to the standard deviation, it belongs to the variance",
-        ),
-        Mistake(
-            _batch_norm_with(normalize=lambda x, mean, var, eps: (x - mean) / np.sqrt(var)),
-            "you left out epsilon, so a feature with a tiny variance is blown up and one row gives 0 / 0",
-        ),
-        Mistake(
-            _batch_norm_with(normalize=lambda x, mean, var, eps: (x - mean) / np.sqrt(var + 1e-5)),
-            "you ignored the argument eps and always used 1e-5",
-        ),
-        Mistake(
-            _batch_norm_with(normalize=lambda x, mean, var, eps: (x - mean) / (var + eps)),
-            "you divided by the variance, not by its root",
-        ),
-        Mistake(
-            _batch_norm_with(normalize=lambda x, mean, var, eps: x / np.sqrt(var + eps)),
-            "you did not subtract the mean",
-        ),
-        Mistake(_batch_norm_with(affine=lambda y, gamma, beta: y), "you did not apply gamma and beta"),
-        Mistake(_batch_norm_with(affine=lambda y, gamma, beta: gamma * y), "you applied gamma but not beta"),
-        Mistake(
-            _batch_norm_with(affine=lambda y, gamma, beta: gamma * (y + beta)),
-            "you added beta before multiplying by gamma; the scale comes first, then the shift",
-        ),
+        in_float32(_batch_norm),
+        one_pass(_batch_norm_with(_one_pass)),
+        *mistakes_with(lambda step: _batch_norm_with(normalize=step), NORMALIZING),
+        *mistakes_with(lambda step: _batch_norm_with(affine=step), AFFINE),
+        *mistakes_with(lambda step: _batch_norm_with(whole=step), GAMMA_TOO_EARLY),
     ],
 )
 
@@ -369,12 +333,12 @@ def _masked_with(mean=None, var=None, normalize=None, hide=True):
     """The reference with its mean, variance or last step replaced; `m` is the mask with shape (N, L, 1)."""
     mean = mean or (lambda x, m: _over_tokens(x, m))
     var = var or (lambda x, m, mu: _over_tokens((x - mu) ** 2, m))
-    normalize = normalize or (lambda centered, v, eps: centered / np.sqrt(v + eps))
+    normalize = normalize or (lambda x, mean, var, eps: (x - mean) / np.sqrt(var + eps))
 
     def attempt(x, mask, eps=1e-5):
         m = mask[..., None]
         mu = mean(x, m)
-        y = normalize(x - mu, var(x, m, mu), eps)
+        y = normalize(x, mu, var(x, m, mu), eps)
         return m * y if hide else y
 
     return attempt
@@ -419,11 +383,6 @@ def _masked_token_by_token(x, mask, eps=1e-5):
     for n, t in places:
         y[n][t] = list((x[n, t] - mean) / (var + eps) ** 0.5)
     return y
-
-
-def _without_parentheses(x, mask, eps=1e-5):
-    real, m = x[mask], mask[..., None]
-    return m * (x - real.mean(axis=0) / np.sqrt(real.var(axis=0) + eps))
 
 
 def _everything(x, eps=1e-5):
@@ -493,19 +452,11 @@ MASKED_BATCH_NORM = Exercise(
             "you set the padding to 0 and then averaged over all places, where these zeros count as values; and the "
             "padding got outputs",
         ),
+        in_float32(_masked),
+        one_pass(_masked_with(var=lambda x, m, mu: _over_tokens(x**2, m) - mu**2)),
         Mistake(
-            _masked_with(var=lambda x, m, mu: _over_tokens(x**2, m) - mu**2),
-            "mean(x²) − mean(x)² subtracts two numbers that are almost equal when the mean is large, and their digits "
-            "cancel; subtract the mean first, then square",
-            wrong_anyhow="large mean",
-        ),
-        Mistake(
-            _masked_with(normalize=lambda centered, v, eps: centered),
-            "you subtracted the mean but did not divide by the root of the variance",
-        ),
-        Mistake(
-            _without_parentheses,
-            "without parentheses only the mean is divided: a quotient is computed before a difference",
+            _masked_with(var=lambda x, m, mu: (m * (x - mu) ** 2).sum(axis=(0, 1))),
+            "your variance is the sum of the squared distances; divide it by the number of real tokens",
         ),
         Mistake(
             _without_new_axis,
@@ -526,26 +477,11 @@ MASKED_BATCH_NORM = Exercise(
             "you averaged over the features too, so they share one mean; each feature has its own",
         ),
         Mistake(
-            lambda x, mask, eps=1e-5: _masked(x, mask, 0.0),
-            "you left out epsilon, so a feature with a tiny variance is blown up",
-        ),
-        Mistake(
             _masked_per_sentence,
             "each of your sentences has its own mean and variance; that is instance norm, batch norm shares them over "
             "the whole batch",
         ),
-        Mistake(
-            lambda x, mask, eps=1e-5: _masked(x, mask, 1e-5),
-            "you ignored the argument eps and always used 1e-5",
-        ),
-        Mistake(
-            _masked_with(normalize=lambda centered, v, eps: centered / (np.sqrt(v) + eps)),
-            "your epsilon is outside the root: you added it to the standard deviation, it belongs to the variance",
-        ),
-        Mistake(
-            _masked_with(normalize=lambda centered, v, eps: centered / (v + eps)),
-            "you divided by the variance, not by its root",
-        ),
+        *mistakes_with(lambda step: _masked_with(normalize=step), NORMALIZING),
     ],
 )
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from .checker import Exercise, Mistake, case
+from .steps import AFFINE, GAMMA_TOO_EARLY, NORMALIZING, mistakes_with, one_pass
 
 # ------------------------------------------------------------------------------------ update_running_stats
 
@@ -100,11 +101,10 @@ UPDATE_RUNNING_STATS = Exercise(
             _updating(var=lambda x: x.var(axis=0)),
             "you stored the biased variance, divided by n; PyTorch stores the unbiased one, divided by n - 1",
         ),
+        one_pass(_updating(var=lambda x: ((x**2).mean(axis=0) - x.mean(axis=0) ** 2) * len(x) / (len(x) - 1))),
         Mistake(
-            _updating(var=lambda x: ((x**2).mean(axis=0) - x.mean(axis=0) ** 2) * len(x) / (len(x) - 1)),
-            "mean(x²) − mean(x)² subtracts two numbers that are almost equal when the mean is large, and their digits "
-            "cancel; subtract the mean first, then square",
-            wrong_anyhow="large mean",
+            _updating(var=lambda x: ((x - x.mean(axis=0)) ** 2).sum(axis=0)),
+            "your variance is the sum of the squared distances; divide it by n - 1",
         ),
         Mistake(
             _updating(var=lambda x: x.var(axis=0), weights=lambda m: (m, 1 - m)),
@@ -257,15 +257,16 @@ def _eval_cases(rng):
     ]
 
 
-def _evaluating(mean=None, var=None, divisor=None, affine=True, shape=_channel):
-    """Eval mode with other statistics, another divisor, no gamma and beta, or vectors on another axis."""
+def _evaluating(mean=None, var=None, normalize=None, affine=None, whole=None, shape=_channel):
+    """Eval mode with other statistics, another step, or vectors on another axis."""
+    normalize = normalize or (lambda x, mean, var, eps: (x - mean) / np.sqrt(var + eps))
+    affine = affine or (lambda y, gamma, beta: gamma * y + beta)
+    whole = whole or (lambda x, mean, var, g, b, eps: affine(normalize(x, mean, var, eps), g, b))
 
     def attempt(x, gamma, beta, running_mean, running_var, eps=1e-5):
         mu = running_mean if mean is None else mean(x, running_mean)
         v = running_var if var is None else var(x, running_var)
-        d = np.sqrt(v + eps) if divisor is None else divisor(v, eps)
-        y = (x - shape(mu)) / shape(d)
-        return shape(gamma) * y + shape(beta) if affine else y
+        return whole(x, *map(shape, (mu, v, gamma, beta)), eps)
 
     return attempt
 
@@ -324,64 +325,19 @@ BATCH_NORM_EVAL = Exercise(
         ),
         Mistake(
             lambda x, gamma, beta, running_mean, running_var, eps=1e-5: (
-                _channel(gamma) * (x - _channel(running_mean / np.sqrt(running_var + eps))) + _channel(beta)
-            ),
-            "without parentheses only the mean is divided: a quotient is computed before a difference",
-        ),
-        Mistake(
-            lambda x, gamma, beta, running_mean, running_var, eps=1e-5: (
-                _channel(gamma) * x - _channel(running_mean / np.sqrt(running_var + eps)) + _channel(beta)
-            ),
-            "without parentheses gamma multiplies x alone and the root divides the mean alone; put x minus the mean in "
-            "parentheses",
-        ),
-        Mistake(
-            lambda x, gamma, beta, running_mean, running_var, eps=1e-5: (
-                _channel(gamma) * x / _channel(np.sqrt(running_var + eps)) + _channel(beta)
-            ),
-            "you did not subtract the stored mean",
-        ),
-        Mistake(
-            lambda x, gamma, beta, running_mean, running_var, eps=1e-5: (
-                _channel(gamma) * (x - _channel(running_mean)) + _channel(beta)
-            ),
-            "you subtracted the stored mean but did not divide by the root of the stored variance",
-        ),
-        Mistake(
-            lambda x, gamma, beta, running_mean, running_var, eps=1e-5: (
-                _channel(gamma) * (x - _channel(running_mean)) / _channel(np.sqrt(running_var + eps))
-            ),
-            "you applied gamma but not beta",
-        ),
-        Mistake(
-            lambda x, gamma, beta, running_mean, running_var, eps=1e-5: (
                 (x - _channel(running_mean)) / np.sqrt(_channel(running_var) + eps) * gamma + beta
             ),
             "your statistics line up with the channels, but gamma and beta of shape (C,) meet the last axis, W; it "
             "goes unnoticed when C equals W",
         ),
-        Mistake(
-            _evaluating(divisor=lambda v, eps: np.sqrt(v) + eps),
-            "your epsilon is outside the root: you added it to the standard deviation, it belongs to the variance",
-        ),
-        Mistake(
-            _evaluating(divisor=lambda v, eps: np.sqrt(v)),
-            "you left out epsilon, so a channel with a tiny stored variance is scaled too much",
-        ),
-        Mistake(
-            _evaluating(divisor=lambda v, eps: np.sqrt(v + 1e-5)),
-            "you ignored the argument eps and always used 1e-5",
-        ),
-        Mistake(
-            _evaluating(divisor=lambda v, eps: v + eps),
-            "you divided by the variance; the standard deviation is its root",
-        ),
+        *mistakes_with(lambda step: _evaluating(normalize=step), NORMALIZING),
+        *mistakes_with(lambda step: _evaluating(affine=step), AFFINE),
+        *mistakes_with(lambda step: _evaluating(whole=step), GAMMA_TOO_EARLY),
         Mistake(
             _evaluating(var=lambda x, v: v * (x.size / x.shape[1]) / max(x.size / x.shape[1] - 1, 1)),
             "you multiplied the stored variance by n / (n - 1); it was stored unbiased already, and the n of this "
             "batch has no part in it",
         ),
-        Mistake(_evaluating(affine=False), "you did not apply gamma and beta"),
         Mistake(
             _evaluating(shape=lambda v: v),
             "your vectors of shape (C,) line up with the last axis, W, and not with the channels; it goes unnoticed "
