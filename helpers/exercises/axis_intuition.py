@@ -5,7 +5,7 @@ import operator
 import numpy as np
 
 from .checker import Exercise, Mistake, WrongKind, case
-from .steps import AFFINE, GAMMA_TOO_EARLY, NORMALIZING, VARIANCES, in_float32, mistakes_with, one_pass
+from .steps import AFFINE, MIXED_UP, NORMALIZING, VARIANCES, forms, in_float32, mistakes_with, one_pass
 
 # ------------------------------------------------------------------------------------------ statistic_axes
 
@@ -121,6 +121,20 @@ STATISTIC_AXES = Exercise(
             lambda norm, ndim: {"batch": (1,), "instance": (0, 1), "layer": (0,)}[norm],
             "you named the axes that keep separate statistics; asked are the others, those that are averaged over",
         ),
+        *forms(
+            "your axes are those of a table (N, C); with more axes a channel has positions too, and they are averaged "
+            "over or kept with it",
+            _axes_with(batch=lambda ndim: (0,), layer=lambda ndim: (ndim - 1,), instance=lambda ndim: ()),
+            _axes_with(batch=lambda ndim: (0,), layer=lambda ndim: (1,), instance=lambda ndim: ()),
+        ),
+        Mistake(
+            _axes_with(
+                batch=lambda ndim: tuple(range(ndim - 1)),
+                layer=lambda ndim: tuple(range(1, ndim)),
+                instance=lambda ndim: tuple(range(1, ndim - 1)),
+            ),
+            "your axes are those of channels-last tensors (N, H, W, C); here the channels are axis 1",
+        ),
         Mistake(
             lambda norm, ndim: _statistic_axes(norm, 4),
             "your axes are those of an image whatever ndim is; count the spatial axes from ndim",
@@ -175,7 +189,7 @@ def _shared_mistakes(axes, per_feature):
         *mistakes_with(lambda step: norm_with(var=step), VARIANCES),
         *mistakes_with(lambda step: norm_with(normalize=step), NORMALIZING),
         *mistakes_with(lambda step: norm_with(affine=step), AFFINE),
-        *mistakes_with(lambda step: norm_with(whole=step), GAMMA_TOO_EARLY),
+        *mistakes_with(lambda step: norm_with(whole=step), MIXED_UP),
         Mistake(
             norm_with(normalize=rms),
             "you divided by the root mean square without subtracting the mean; that is RMSNorm",
@@ -424,6 +438,16 @@ BATCH_NORM_NCHW = Exercise(
             _batch_norm_gamma_last,
             "your gamma and beta line up with the last axis, W, and not with the channels; it goes unnoticed when "
             "C equals W",
+        ),
+        Mistake(
+            _norm_over((0, 2, 3), lambda p: p[:, None]),
+            "your [:, None] lines gamma and beta up with H, the third axis; to reach the channels they need two axes "
+            "of size 1 behind them, one for H and one for W",
+        ),
+        Mistake(
+            _norm_over((0, 2, 3), lambda p: p.reshape(-1, 1, 1, 1)),
+            "your gamma and beta line up with the first axis, N; to reach the channels they need two axes of size 1 "
+            "behind them, and no third",
         ),
         Mistake(
             _batch_norm_without_keepdims,

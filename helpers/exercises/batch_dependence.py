@@ -3,7 +3,7 @@
 import numpy as np
 
 from .checker import Exercise, Mistake, case
-from .steps import AFFINE, GAMMA_TOO_EARLY, NORMALIZING, in_float32, mistakes_with, one_pass
+from .steps import AFFINE, MIXED_UP, NORMALIZING, forms, in_float32, mistakes_with, one_pass
 
 # ---------------------------------------------------------------------------------------------- batch_norm
 
@@ -56,6 +56,14 @@ def _of_rows(x, mean, var, training):
 
 def _of_everything(x, mean, var, training):
     return (x.mean(), x.var()) if training else (mean, var)
+
+
+def _mixed(x, mean, var, training):
+    return (0.9 * mean + 0.1 * x.mean(axis=0), 0.9 * var + 0.1 * x.var(axis=0)) if training else (mean, var)
+
+
+def _standard_deviation(x, mean, var, training):
+    return (x.mean(axis=0), x.std(axis=0)) if training else (mean, var)
 
 
 def _unbiased(x, mean, var, training):
@@ -135,6 +143,16 @@ BATCH_NORM = Exercise(
             "in training you took the mean from the batch but the stored variance; both come from the batch",
         ),
         Mistake(
+            _batch_norm_with(_mixed),
+            "in training you mixed the stored statistics with those of the batch; that updates the stored ones, the "
+            "output uses those of the batch alone",
+        ),
+        Mistake(
+            _batch_norm_with(_standard_deviation),
+            "in training you took the standard deviation for var; its root is taken later, so here the variance is "
+            "needed",
+        ),
+        Mistake(
             _batch_norm_with(_of_everything),
             "in training you averaged over all entries of x, so the features share one mean; each has its own",
         ),
@@ -150,7 +168,7 @@ BATCH_NORM = Exercise(
         one_pass(_batch_norm_with(_one_pass)),
         *mistakes_with(lambda step: _batch_norm_with(normalize=step), NORMALIZING),
         *mistakes_with(lambda step: _batch_norm_with(affine=step), AFFINE),
-        *mistakes_with(lambda step: _batch_norm_with(whole=step), GAMMA_TOO_EARLY),
+        *mistakes_with(lambda step: _batch_norm_with(whole=step), MIXED_UP),
     ],
 )
 
@@ -195,6 +213,10 @@ def _fold_with(scale=None, new_w=None, new_b=None):
     return attempt
 
 
+def _normalized(values, gamma, beta, mean, var, eps):
+    return gamma * (values - mean) / np.sqrt(var + eps) + beta
+
+
 def _fold_einsum(w, b, gamma, beta, mean, var, eps=1e-5):
     inverse = (var + eps) ** -0.5
     return [np.einsum("io,o->io", w, gamma * inverse), beta + gamma * inverse * b - gamma * inverse * mean]
@@ -227,6 +249,29 @@ FOLD_BATCH_NORM = Exercise(
         Mistake(
             _fold_with(new_w=lambda w, s: w.T * s[:, None]),
             "your weight has shape (out, in), as PyTorch stores it; here w is (in, out), as in x @ w",
+        ),
+        *forms(
+            "your @ multiplies and sums; here every column of w is multiplied by a number of its own, with *",
+            _fold_with(new_w=lambda w, s: w @ s),
+            _fold_with(new_w=lambda w, s: s @ w),
+        ),
+        *forms(
+            "you sent the weight itself through batch norm; normalized is the output x @ w + b, so the mean and beta "
+            "go into the bias and w is only multiplied",
+            lambda w, b, gamma, beta, mean, var, eps=1e-5: (_normalized(w, gamma, beta, mean, var, eps), b),
+            lambda w, b, gamma, beta, mean, var, eps=1e-5: (
+                _normalized(w, gamma, beta, mean, var, eps),
+                _normalized(b, gamma, beta, mean, var, eps),
+            ),
+            lambda w, b, gamma, beta, mean, var, eps=1e-5: (_normalized(w, gamma, 0, mean, var, eps), b + beta),
+            lambda w, b, gamma, beta, mean, var, eps=1e-5: (
+                _normalized(w, gamma, 0, mean, var, eps),
+                _normalized(b, gamma, beta, 0, var, eps),
+            ),
+        ),
+        Mistake(
+            _fold_with(new_b=lambda b, mean, s, beta: beta),
+            "your bias is only beta; the old bias and the mean go through the scale and belong into it too",
         ),
         Mistake(
             _fold_with(new_w=lambda w, s: w),
@@ -363,6 +408,16 @@ def _masked_over_features(x, mask, eps=1e-5):
     return mask[..., None] * (x - real.mean()) / np.sqrt(real.var() + eps)
 
 
+def _of_each_token(x, eps):
+    return (x - x.mean(axis=-1, keepdims=True)) / np.sqrt(x.var(axis=-1, keepdims=True) + eps)
+
+
+def _masked_too_early(x, mask, eps):
+    x = mask[..., None] * x
+    mean = x.sum(axis=(0, 1)) / mask.sum()
+    return (x - mean) / np.sqrt(((x - mean) ** 2).sum(axis=(0, 1)) / mask.sum() + eps)
+
+
 def _quietly(attempt, *args):
     """Without the warning that a tensor without padding has nothing left when the mask is turned round."""
     with np.errstate(all="ignore"):
@@ -405,9 +460,19 @@ MASKED_BATCH_NORM = Exercise(
             lambda x, mask, eps=1e-5: mask[..., None] * _everything(x, eps),
             "your output is 0 at the padding, but your mean and variance still count the padding",
         ),
-        Mistake(
-            _masked_with(hide=False),
+        *forms(
             "your statistics are right, but the padding got outputs too; they must be 0 there",
+            _masked_with(hide=False),
+            lambda x, mask, eps=1e-5: np.where(mask[..., None], _masked(x, mask, eps), x),
+            lambda x, mask, eps=1e-5: np.where(mask[..., None], _masked(x, mask, eps), np.nan),
+        ),
+        Mistake(
+            lambda x, mask, eps=1e-5: ~mask[..., None] * _masked_with(hide=False)(x, mask, eps),
+            "you set the real tokens to 0 and kept the padding; the mask is True where a token is real",
+        ),
+        Mistake(
+            lambda x, mask, eps=1e-5: mask[..., None] * _of_each_token(x, eps),
+            "you averaged over the features of each token; that is layer norm, batch norm averages over the tokens",
         ),
         Mistake(
             _masked_with(
@@ -425,10 +490,11 @@ MASKED_BATCH_NORM = Exercise(
             "your mean is right, but the sum in your variance is divided by N times L and not by the number of real "
             "tokens",
         ),
-        Mistake(
-            _masked_with(var=lambda x, m, mu: ((m * x - mu) ** 2).sum(axis=(0, 1)) / m.sum()),
+        *forms(
             "you masked x before subtracting the mean, so each padded place adds (0 − mean)² to your variance; mask "
             "after the square",
+            _masked_with(var=lambda x, m, mu: ((m * x - mu) ** 2).sum(axis=(0, 1)) / m.sum()),
+            lambda x, mask, eps=1e-5: _masked_too_early(x, mask, eps),
         ),
         Mistake(
             _masked_with(var=lambda x, m, mu: ((x - mu) ** 2).mean(axis=(0, 1))),
@@ -464,17 +530,19 @@ MASKED_BATCH_NORM = Exercise(
             "all sizes equal nothing complains)",
             wrong_anyhow="all sizes equal",
         ),
-        Mistake(
-            lambda x, mask, eps=1e-5: _masked(x, mask, eps)[mask],
+        *forms(
             "you returned the real tokens only; y has the shape of x, with 0 where there is no token",
+            lambda x, mask, eps=1e-5: _masked(x, mask, eps)[mask],
+            lambda x, mask, eps=1e-5: _masked_over_features(x, mask, eps)[mask],
         ),
         Mistake(
             lambda x, mask, eps=1e-5: _quietly(_masked_with(), x, ~mask, eps),
             "you used the mask the wrong way round: it is True where a token is real",
         ),
-        Mistake(
-            _masked_over_features,
+        *forms(
             "you averaged over the features too, so they share one mean; each feature has its own",
+            _masked_over_features,
+            lambda x, mask, eps=1e-5: (x - x[mask].mean()) / np.sqrt(x[mask].var() + eps),
         ),
         Mistake(
             _masked_per_sentence,
@@ -482,6 +550,7 @@ MASKED_BATCH_NORM = Exercise(
             "the whole batch",
         ),
         *mistakes_with(lambda step: _masked_with(normalize=step), NORMALIZING),
+        *mistakes_with(lambda step: _masked_with(normalize=step, hide=False), NORMALIZING),
     ],
 )
 

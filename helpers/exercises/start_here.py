@@ -83,6 +83,10 @@ STANDARDIZE = Exercise(
             "you added an epsilon to the standard deviation; here the answer has exactly standard deviation 1",
         ),
         Mistake(
+            lambda x: x / np.sqrt((x**2).mean()),
+            "you divided by the root mean square without subtracting the mean; the mean is not yet 0",
+        ),
+        Mistake(
             lambda x: (x - np.median(x)) / x.std(),
             "you subtracted the median; asked is mean 0",
         ),

@@ -46,6 +46,14 @@ NORMALIZING = [
         "you took the root twice: std is the root of the variance already, and eps is added to the variance",
     ),
     (
+        lambda x, mean, var, eps: (x - mean) / np.sqrt(var + eps**2),
+        "you squared eps; it is added to the variance as it is",
+    ),
+    (
+        lambda x, mean, var, eps: (x - mean) / np.sqrt(var**2 + eps),
+        "you squared the variance; it is a square already, of the standard deviation",
+    ),
+    (
         lambda x, mean, var, eps: (x - mean) * np.sqrt(var + eps),
         "you multiplied by the standard deviation; divide by it",
     ),
@@ -72,10 +80,11 @@ AFFINE = [
     ),
     (lambda y, gamma, beta: beta * y + gamma, "gamma and beta have changed places: gamma multiplies, beta is added"),
     (lambda y, gamma, beta: gamma * y - beta, "you subtracted beta; it is added"),
+    (lambda y, gamma, beta: y + gamma * beta, "you multiplied beta by gamma; gamma multiplies y, and beta is added"),
 ]
 
-# (x, mean, var, gamma, beta, eps) -> the output: gamma where it does not belong
-GAMMA_TOO_EARLY = [
+# (x, mean, var, gamma, beta, eps) -> the output
+MIXED_UP = [
     (
         lambda x, mean, var, gamma, beta, eps: gamma * x - mean / np.sqrt(var + eps) + beta,
         "without parentheses gamma multiplies x alone and the root divides the mean alone; put x - mean in parentheses",
@@ -83,6 +92,14 @@ GAMMA_TOO_EARLY = [
     (
         lambda x, mean, var, gamma, beta, eps: (gamma * x - mean) / np.sqrt(var + eps) + beta,
         "you multiplied only x by gamma; gamma multiplies the difference x - mean",
+    ),
+    (
+        lambda x, mean, var, gamma, beta, eps: gamma * (x - mean) / np.sqrt(var) + eps + beta,
+        "your epsilon is added to the output; put var + eps in parentheses, under the root",
+    ),
+    (
+        lambda x, mean, var, gamma, beta, eps: x - mean * gamma + beta + 0 * var,
+        "without parentheses gamma multiplies the mean alone, and nothing is divided by the root of var + eps",
     ),
     (
         lambda x, mean, var, gamma, beta, eps: (x - mean) / np.sqrt(var + eps) * (gamma + beta),
@@ -118,6 +135,11 @@ VARIANCES = [
 def mistakes_with(put_in, table):
     """The mistakes of a table; put_in(wrong step) is the solution with this step in the place of the right one."""
     return [Mistake(put_in(step), sentence) for step, sentence in table]
+
+
+def forms(sentence, *functions):
+    """One mistake that can be written in several ways."""
+    return [Mistake(function, sentence) for function in functions]
 
 
 def one_pass(attempt):
