@@ -1,8 +1,12 @@
 """helpers/norms.py: every norm against its definition, by property and by hand-worked numbers."""
 
 import inspect
+import shutil
+import subprocess
+import sys
 import tracemalloc
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,6 +25,7 @@ from helpers.norms import (
     rms_norm,
     spectral_norm,
     weight_norm,
+    weight_standardization,
 )
 
 few = settings(derandomize=True, deadline=None, max_examples=30)
@@ -728,6 +733,13 @@ X = draw((2, 3, 4))
         (lambda: weight_norm(1.0, 1.0), "weight_norm: v must have at least 1 axes, got shape ()"),
         (lambda: weight_norm(np.ones((2, 0)), 1.0), "weight_norm: v must have no empty axis"),
         (lambda: weight_norm(np.ones(2), 1j), "weight_norm: g must hold real numbers, got dtype complex128"),
+        (lambda: weight_standardization(np.ones(3)), "weight_standardization: w must have at least 2 axes, got"),
+        (lambda: weight_standardization(np.ones((2, 0))), "weight_standardization: w must have no empty axis"),
+        (lambda: weight_standardization(X, eps=-1), "weight_standardization: eps must be a finite number >= 0, got -1"),
+        (
+            lambda: weight_standardization(X, np.ones(4)),
+            "weight_standardization: gain has shape (4,), expected (2,) to match the output units of w with shape",
+        ),
         (
             lambda: power_iteration(np.ones(3)),
             "power_iteration: w must be a matrix with 2 axes, got shape (3,)",
@@ -841,6 +853,49 @@ def test_weight_norm_leaves_v_and_its_dtype_alone():
     upcast = weight_norm(np.float16([300, 400]), 5.0, compute_dtype=np.float32)
     np.testing.assert_allclose(upcast, [3, 4], rtol=1e-3)
     np.testing.assert_array_equal(v, before)
+
+
+# ------------------------------------------------------------------ weight standardization
+
+
+def test_weight_standardization_of_two_output_units_worked_by_hand():
+    w = weight_standardization([[1.0, 3.0], [10.0, 30.0]], [2.0, 3.0], eps=0)
+    np.testing.assert_array_equal(w, [[-2, 2], [-3, 3]])
+
+
+@pytest.mark.parametrize("shape", [(4, 6), (4, 3, 5), (4, 2, 3, 3)], ids=str)
+def test_weight_standardization_gives_every_output_unit_mean_0_and_variance_1(shape):
+    w = weight_standardization(draw(shape), eps=0).reshape(4, -1)
+    np.testing.assert_allclose(w.mean(axis=1), 0, atol=1e-12)
+    np.testing.assert_allclose(w.var(axis=1), 1, rtol=1e-12)
+
+
+def test_weight_standardization_adds_an_eps_of_1e_5_inside_the_root():
+    w = weight_standardization([[-1e-3, 1e-3]])
+    np.testing.assert_allclose(w, [[-1, 1]] / np.sqrt(1 + 1e-5 / 1e-6), rtol=1e-12)
+
+
+@pytest.mark.parametrize("gain_shape", [(4,), (4, 1, 1), ()], ids=str)
+def test_weight_standardization_takes_one_gain_per_output_unit(gain_shape):
+    w, gain = draw((4, 3, 5)), draw(gain_shape, seed=1)
+    expected = weight_standardization(w) * gain.reshape(-1, 1, 1)
+    np.testing.assert_allclose(weight_standardization(w, gain), expected, rtol=1e-12)
+
+
+def test_weight_standardization_of_one_weight_per_unit_is_zero():
+    np.testing.assert_array_equal(weight_standardization([[3.0], [4.0]]), [[0], [0]])
+
+
+def test_weight_standardization_leaves_w_and_its_dtype_alone():
+    w = (300 * draw((4, 6))).astype(np.float16)
+    before = w.copy()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert (weight_standardization(w) == 0).all()  # in float16 the sum of squares is inf
+    upcast = weight_standardization(w, compute_dtype=np.float32)
+    assert upcast.dtype == np.float16
+    np.testing.assert_allclose(upcast, weight_standardization(w.astype(np.float64)), atol=2e-3)
+    np.testing.assert_array_equal(w, before)
 
 
 # ------------------------------------------------------------------ power iteration, spectral norm
@@ -1145,6 +1200,16 @@ def test_running_stats_refuse_what_pytorch_refuses(torch):
 
 
 # ------------------------------------------------------------------ the module itself
+
+
+def test_norms_can_be_lifted_out_with_its_one_private_module(tmp_path):
+    package = tmp_path / "lifted"
+    package.mkdir()
+    for name in ("norms.py", "_numerics.py"):
+        shutil.copy(Path(norms.__file__).with_name(name), package)
+    program = "from lifted.norms import batch_norm; print(batch_norm([[1.0], [3.0]], eps=0).y.tolist())"
+    ran = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True)
+    assert ran.stdout.strip() == "[[-1.0], [1.0]]", ran.stderr
 
 
 def test_the_module_says_shapes_errors_and_source_of_every_function():
