@@ -26,19 +26,19 @@ def quiet():
 # ---------------------------------------------------------------------------------------------
 
 
-def mean_over(x, axes, power=1):
-    """Mean of x, or with power=2 of x**2, over `axes`, which keep size 1; computed in the dtype of x."""
-    return divide(sum_over(x, axes, power), math.prod(x.shape[a] for a in axes))
+def mean_over(x, axes, squared=False):
+    """Mean of x, or of x squared, over `axes`, which keep size 1; computed in the dtype of x."""
+    return divide(sum_over(x, axes, squared), math.prod(x.shape[a] for a in axes))
 
 
-def sum_over(x, axes, power=1):
-    """Sum of x, or with power=2 of x**2, over `axes`, which keep size 1; computed in the dtype of x."""
+def sum_over(x, axes, squared=False):
+    """Sum of x, or of x squared, over `axes`, which keep size 1; computed in the dtype of x."""
     if is_half(x.dtype):
-        terms = x if power == 1 else x * x
+        terms = x * x if squared else x
         kept_axes = other_axes(x, axes)
         rows = terms.transpose(*kept_axes, *axes).reshape(*(x.shape[a] for a in kept_axes), -1)
         return sum_in_pairs(rows).reshape(kept_shape(x, kept_axes))
-    if power == 1:
+    if not squared:
         return x.sum(axis=axes, keepdims=True)
     kept_sizes = x.shape[: x.ndim - len(axes)]
     if axes == tuple(range(len(kept_sizes), x.ndim)):

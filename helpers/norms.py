@@ -110,7 +110,7 @@ def _standardize(x, axes, eps):
     """(x - mean) / sqrt(var + eps), with one mean and variance over `axes`."""
     mean = mean_over(x, axes)
     y = x - mean
-    var = mean_over(y, axes, power=2)
+    var = mean_over(y, axes, squared=True)
     y /= np.sqrt(var + eps)
     return y, mean, var
 
@@ -225,7 +225,7 @@ def rms_norm(x, gamma=None, *, axis=-1, eps=1e-5, compute_dtype=None):
         eps = check_eps("rms_norm", eps, x.dtype)
         axes = check_axes("rms_norm", axis, x)
         [gamma] = check_parameters("rms_norm", x, axes, "normalized axes of x", gamma=gamma)
-        rms = np.sqrt(mean_over(x, axes, power=2) + eps)
+        rms = np.sqrt(mean_over(x, axes, squared=True) + eps)
         y = _scale_and_shift(x / rms, gamma, None)
         return RMSNormalized(y.astype(out_dtype, copy=False), rms)
 
@@ -342,7 +342,7 @@ def weight_norm(v, g, *, axis=None, compute_dtype=None):
         if axis is not None and not isinstance(axis, numbers.Integral):
             raise ValueError(f"weight_norm: axis must be None or one int, got {axis!r}")
         kept_axes = () if axis is None else check_axes("weight_norm", axis, v)
-        norm = np.sqrt(sum_over(v, other_axes(v, kept_axes), power=2))
+        norm = np.sqrt(sum_over(v, other_axes(v, kept_axes), squared=True))
         if (norm == 0).any():
             raise ValueError(f"weight_norm: v with shape {v.shape} has norm 0 (axis={axis}), so no direction")
         g = check_parameter("weight_norm", "g", g, v, kept_axes, kind="kept axis of v")
@@ -526,7 +526,7 @@ class RunningStats:
                 )
             axes = (0, *range(2, x.ndim))
             mean = mean_over(x, axes)
-            var = mean_over(x - mean, axes, power=2)
+            var = mean_over(x - mean, axes, squared=True)
             if self.unbiased:
                 var = var * (count / (count - 1))
             self.num_batches += 1

@@ -67,22 +67,11 @@ class Neighbors(NamedTuple):
     spacing: float
 
 
-def _format_facts(bits, precision, min_exponent):
-    max_exponent = 1 - min_exponent
-    return FloatInfo(
-        bits=bits,
-        precision=precision,
-        max=(2.0 - 2.0 ** (1 - precision)) * 2.0**max_exponent,
-        smallest_normal=2.0**min_exponent,
-        smallest_subnormal=2.0 ** (min_exponent - precision + 1),
-        eps=2.0 ** (1 - precision),
-    )
-
-
+# name -> bits, precision, exponent of the smallest normal number
 _FORMATS = {
-    "float16": _format_facts(bits=16, precision=11, min_exponent=-14),
-    "bfloat16": _format_facts(bits=16, precision=8, min_exponent=-126),
-    "float32": _format_facts(bits=32, precision=24, min_exponent=-126),
+    "float16": (16, 11, -14),
+    "bfloat16": (16, 8, -126),
+    "float32": (32, 24, -126),
 }
 
 
@@ -94,9 +83,18 @@ def float_info(dtype):
     """
     try:
         name = dtype if isinstance(dtype, str) else np.dtype(dtype).name
-        return _FORMATS[name]
+        bits, precision, min_exponent = _FORMATS[name]
     except (TypeError, KeyError):
         raise ValueError(f"dtype must be one of {', '.join(_FORMATS)}, got {dtype!r}") from None
+    max_exponent = 1 - min_exponent
+    return FloatInfo(
+        bits=bits,
+        precision=precision,
+        max=(2.0 - 2.0 ** (1 - precision)) * 2.0**max_exponent,
+        smallest_normal=2.0**min_exponent,
+        smallest_subnormal=2.0 ** (min_exponent - precision + 1),
+        eps=2.0 ** (1 - precision),
+    )
 
 
 def _spacing(x, info):

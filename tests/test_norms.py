@@ -486,8 +486,9 @@ def test_float16_rms_norm_of_1e_4_is_inf_because_its_square_and_eps_are_zero():
     assert rms == 0 and np.isposinf(y).all()
 
 
-def test_float16_rms_norm_of_zeros_is_nan_because_eps_is_zero():
-    assert np.isnan(rms_norm(np.zeros((1, 8), np.float16), eps=1e-8).y).all()
+@every_norm
+def test_float16_zeros_become_nan_because_eps_is_rounded_to_zero(name):
+    assert np.isnan(NORMS[name][0](np.zeros((2, 4, 3), np.float16), eps=1e-8).y).all()
 
 
 @pytest.mark.parametrize("value", [300, 1e-4, 0])
@@ -697,8 +698,14 @@ X = draw((2, 3, 4))
         ),
         (lambda: batch_norm(X, beta=np.ones((2, 3, 1))), "beta has shape (2, 3, 1), expected (3,)"),
         (lambda: batch_norm(X[:1, :1], gamma=np.ones((5, 1, 1))), "gamma has shape (5, 1, 1), expected (1,)"),
-        (lambda: group_norm(X, 3, gamma=np.ones(2)), "group_norm: gamma has shape (2,), expected (3,)"),
-        (lambda: instance_norm(X, beta=np.ones(4)), "instance_norm: beta has shape (4,), expected (3,)"),
+        (
+            lambda: group_norm(X, 3, gamma=np.ones(2)),
+            "group_norm: gamma has shape (2,), expected (3,) to match the channels of x with",
+        ),
+        (
+            lambda: instance_norm(X, beta=np.ones(4)),
+            "instance_norm: beta has shape (4,), expected (3,) to match the channels of x with",
+        ),
         (lambda: group_norm(X, 2), "group_norm: groups=2 does not divide C=3 of x with shape (2, 3, 4)"),
         (lambda: group_norm(X, 4), "group_norm: groups=4 does not divide C=3"),
         (lambda: group_norm(X, 0), "group_norm: groups must be an int >= 1, got 0"),
@@ -766,6 +773,7 @@ X = draw((2, 3, 4))
         ),
         (lambda: power_iteration(np.eye(2), u=[np.nan, 0.0]), "power_iteration: u must be finite"),
         (lambda: power_iteration(np.eye(2), u=[1.0, -np.inf]), "power_iteration: u must be finite"),
+        (lambda: power_iteration(np.eye(2), u=[1j, 0]), "power_iteration: u must hold real numbers, got"),
         (lambda: spectral_norm(np.ones(3)), "spectral_norm: w must have at least 2 axes, got shape (3,)"),
         (lambda: spectral_norm(np.ones((2, 0))), "spectral_norm: w must have no empty axis"),
         (lambda: spectral_norm(np.zeros((2, 2))), "spectral_norm: w with shape (2, 2) has sigma 0"),
@@ -891,6 +899,7 @@ def test_weight_standardization_leaves_w_and_its_dtype_alone():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert (weight_standardization(w) == 0).all()  # in float16 the sum of squares is inf
+    assert np.isnan(weight_standardization(0 * w, eps=1e-8)).all()  # eps is 0
     upcast = weight_standardization(w, compute_dtype=np.float32)
     assert upcast.dtype == np.float16
     np.testing.assert_allclose(upcast, weight_standardization(w.astype(np.float64)), atol=2e-3)
