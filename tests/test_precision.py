@@ -518,7 +518,7 @@ def test_rms_norm_cast_defaults():
             lambda: rms_norm_cast(np.ones(3), np.ones(3), dtype="float32"),
             "rms_norm_cast: dtype must be 'bfloat16' or 'float16', got 'float32'",
         ),
-        (lambda: rms_norm_cast(np.ones((2, 3)), np.ones(2)), "rms_norm_cast: weight has shape (2,), expected (3,)"),
+        (lambda: rms_norm_cast(np.ones((2, 2, 3)), np.ones(2)), "rms_norm_cast: weight has shape (2,), expected (3,)"),
         (lambda: rms_norm_cast(np.ones(3), ["a"] * 3), "rms_norm_cast: weight must hold real numbers, got dtype <U1"),
         (lambda: rms_norm_cast(np.ones((2, 0)), np.ones(0)), "rms_norm_cast: x must have at least one value"),
         (
