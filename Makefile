@@ -68,7 +68,8 @@ test-browser: env ## lessons in a real JupyterLab and Chromium (needs Chromium a
 	@if [ -f tests/browser/package.json ]; then cd tests/browser && npm ci --no-audit --no-fund; fi
 	$(STRICT) $(PY) -m pytest tests/browser -n 2 $(TEST_ARGS)
 
-mutants: env ## change the helpers one thing at a time; a test must fail (MUTANTS_ARGS="--module norms")
+mutants: env ## change the helpers one thing at a time; a test must fail (MUTANTS_ARGS="norms checks")
+	@$(FIND) "$$python" tools/bootstrap.py --extra mutants
 	@$(STRICT) $(PY) tests/mutants.py $(MUTANTS_ARGS)
 
 test-anywhere: env ## lessons in odd places: other folders, orders, executors, no network, no right to write
@@ -82,5 +83,5 @@ lock: env ## resolve pyproject.toml into requirements.lock (LOCK_ARGS="--upgrade
 	--no-emit-index-url --no-emit-find-links --no-header --quiet --output-file requirements.lock $(LOCK_ARGS)
 
 clean: ## remove environments and caches; workbook/ stays
-	rm -rf .venv .venv-lowest .pytest_cache .hypothesis .ruff_cache .mutants_cache tests/browser/node_modules
+	rm -rf .venv .venv-lowest .pytest_cache .hypothesis .ruff_cache mutants tests/browser/node_modules
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

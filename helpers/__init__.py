@@ -17,6 +17,7 @@ from .norms import (
     rms_norm,
     spectral_norm,
     weight_norm,
+    weight_standardization,
 )
 from .notebook import hide_check_values
 
@@ -58,6 +59,7 @@ __all__ = [
     "spectral_norm",
     "summary",
     "weight_norm",
+    "weight_standardization",
     *_LATER,
 ]
 

@@ -31,14 +31,30 @@ What holds for all of them:
   they were computed in.
 * No function changes its arguments. Bad input raises a ValueError that says what was expected.
 
-This file needs nothing but NumPy and can be read on its own.
+This file needs nothing but NumPy and _numerics.py beside it: checks of what comes in, and sums in 16 bits.
 """
 
-import math
 import numbers
 from typing import NamedTuple
 
 import numpy as np
+
+from ._numerics import (
+    check_axes,
+    check_count,
+    check_eps,
+    check_input,
+    check_matrix,
+    check_parameter,
+    check_parameters,
+    is_number,
+    mean_over,
+    other_axes,
+    quiet,
+    start_vector,
+    sum_over,
+    unit,
+)
 
 __all__ = [
     "Normalized",
@@ -54,6 +70,7 @@ __all__ = [
     "rms_norm",
     "spectral_norm",
     "weight_norm",
+    "weight_standardization",
 ]
 
 
@@ -89,16 +106,24 @@ class SpectralNormalized(NamedTuple):
     u: np.ndarray
 
 
-# An inf or NaN in the result is the message; a warning beside it would only be noise.
-_silent = np.errstate(all="ignore")
+def _standardize(x, axes, eps):
+    """(x - mean) / sqrt(var + eps), with one mean and variance over `axes`."""
+    mean = mean_over(x, axes)
+    y = x - mean
+    var = mean_over(y, axes, squared=True)
+    y /= np.sqrt(var + eps)
+    return y, mean, var
 
 
-# ---------------------------------------------------------------------------------------------
-# The norms
-# ---------------------------------------------------------------------------------------------
+def _scale_and_shift(y, gamma, beta):
+    """y * gamma + beta, in place; None leaves out its step."""
+    if gamma is not None:
+        y *= gamma
+    if beta is not None:
+        y += beta
+    return y
 
 
-@_silent
 def batch_norm(x, gamma=None, beta=None, *, eps=1e-5, compute_dtype=None):
     """Batch normalization in training mode: one mean and variance per channel, over batch and space.
 
@@ -126,14 +151,15 @@ def batch_norm(x, gamma=None, beta=None, *, eps=1e-5, compute_dtype=None):
 
     Source: Ioffe & Szegedy 2015, arXiv:1502.03167, Algorithm 1.
     """
-    x, out_dtype = _prepare("batch_norm", x, compute_dtype, min_ndim=2)
-    eps = _check_eps("batch_norm", eps, x.dtype)
-    y, mean, var = _standardize(x, axes=(0, *range(2, x.ndim)), eps=eps)
-    y = _scale_and_shift("batch_norm", y, gamma, beta, axes=(1,), kind="channels of x")
-    return Normalized(y.astype(out_dtype, copy=False), mean, var)
+    with quiet():
+        x, out_dtype = check_input("batch_norm", x, compute_dtype, min_ndim=2)
+        eps = check_eps("batch_norm", eps, x.dtype)
+        gamma, beta = check_parameters("batch_norm", x, (1,), "channels of x", gamma=gamma, beta=beta)
+        y, mean, var = _standardize(x, (0, *range(2, x.ndim)), eps)
+        y = _scale_and_shift(y, gamma, beta)
+        return Normalized(y.astype(out_dtype, copy=False), mean, var)
 
 
-@_silent
 def layer_norm(x, gamma=None, beta=None, *, axis=-1, eps=1e-5, compute_dtype=None):
     """Layer normalization: one mean and variance per sample (per token), over its features.
 
@@ -160,15 +186,16 @@ def layer_norm(x, gamma=None, beta=None, *, axis=-1, eps=1e-5, compute_dtype=Non
 
     Source: Ba, Kiros & Hinton 2016, arXiv:1607.06450, equations 3 and 4 (eps is common practice).
     """
-    x, out_dtype = _prepare("layer_norm", x, compute_dtype, min_ndim=1)
-    eps = _check_eps("layer_norm", eps, x.dtype)
-    axes = _check_axes("layer_norm", axis, x)
-    y, mean, var = _standardize(x, axes, eps)
-    y = _scale_and_shift("layer_norm", y, gamma, beta, axes)
-    return Normalized(y.astype(out_dtype, copy=False), mean, var)
+    with quiet():
+        x, out_dtype = check_input("layer_norm", x, compute_dtype, min_ndim=1)
+        eps = check_eps("layer_norm", eps, x.dtype)
+        axes = check_axes("layer_norm", axis, x)
+        gamma, beta = check_parameters("layer_norm", x, axes, "normalized axes of x", gamma=gamma, beta=beta)
+        y, mean, var = _standardize(x, axes, eps)
+        y = _scale_and_shift(y, gamma, beta)
+        return Normalized(y.astype(out_dtype, copy=False), mean, var)
 
 
-@_silent
 def rms_norm(x, gamma=None, *, axis=-1, eps=1e-5, compute_dtype=None):
     """Root mean square normalization: divide by the RMS, do not subtract a mean.
 
@@ -193,15 +220,16 @@ def rms_norm(x, gamma=None, *, axis=-1, eps=1e-5, compute_dtype=None):
 
     Source: Zhang & Sennrich 2019, arXiv:1910.07467, equation 4 (eps is common practice).
     """
-    x, out_dtype = _prepare("rms_norm", x, compute_dtype, min_ndim=1)
-    eps = _check_eps("rms_norm", eps, x.dtype)
-    axes = _check_axes("rms_norm", axis, x)
-    rms = np.sqrt(_mean_square(x, axes) + eps)
-    y = _scale_and_shift("rms_norm", x / rms, gamma, None, axes)
-    return RMSNormalized(y.astype(out_dtype, copy=False), rms)
+    with quiet():
+        x, out_dtype = check_input("rms_norm", x, compute_dtype, min_ndim=1)
+        eps = check_eps("rms_norm", eps, x.dtype)
+        axes = check_axes("rms_norm", axis, x)
+        [gamma] = check_parameters("rms_norm", x, axes, "normalized axes of x", gamma=gamma)
+        rms = np.sqrt(mean_over(x, axes, squared=True) + eps)
+        y = _scale_and_shift(x / rms, gamma, None)
+        return RMSNormalized(y.astype(out_dtype, copy=False), rms)
 
 
-@_silent
 def group_norm(x, groups, gamma=None, beta=None, *, eps=1e-5, compute_dtype=None):
     """Group normalization: one mean and variance per sample and group of neighboring channels.
 
@@ -230,17 +258,26 @@ def group_norm(x, groups, gamma=None, beta=None, *, eps=1e-5, compute_dtype=None
 
     Source: Wu & He 2018, arXiv:1803.08494, equation 7.
     """
-    x, out_dtype = _prepare("group_norm", x, compute_dtype, min_ndim=2)
-    eps = _check_eps("group_norm", eps, x.dtype)
-    groups = _check_count("group_norm", "groups", groups)
-    if x.shape[1] % groups:
-        raise ValueError(f"group_norm: groups={groups} does not divide C={x.shape[1]} of x with shape {x.shape}")
-    y, mean, var = _standardize_groups(x, groups, eps)
-    y = _scale_and_shift("group_norm", y, gamma, beta, axes=(1,), kind="channels of x")
-    return Normalized(y.astype(out_dtype, copy=False), mean, var)
+    with quiet():
+        x, out_dtype = check_input("group_norm", x, compute_dtype, min_ndim=2)
+        eps = check_eps("group_norm", eps, x.dtype)
+        groups = check_count("group_norm", "groups", groups)
+        if x.shape[1] % groups:
+            raise ValueError(f"group_norm: groups={groups} does not divide C={x.shape[1]} of x with shape {x.shape}")
+        gamma, beta = check_parameters("group_norm", x, (1,), "channels of x", gamma=gamma, beta=beta)
+        y, mean, var = _standardize_groups(x, groups, eps)
+        y = _scale_and_shift(y, gamma, beta)
+        return Normalized(y.astype(out_dtype, copy=False), mean, var)
 
 
-@_silent
+def _standardize_groups(x, groups, eps):
+    """_standardize for every sample and group of C/groups channels; statistics (N, groups, 1, ...)."""
+    rows = x.reshape(len(x), groups, -1)
+    y, mean, var = _standardize(rows, (2,), eps)
+    statistics_shape = (len(x), groups) + (1,) * (x.ndim - 2)
+    return y.reshape(x.shape), mean.reshape(statistics_shape), var.reshape(statistics_shape)
+
+
 def instance_norm(x, gamma=None, beta=None, *, eps=1e-5, compute_dtype=None):
     """Instance normalization: one mean and variance per sample and channel, over space.
 
@@ -265,16 +302,17 @@ def instance_norm(x, gamma=None, beta=None, *, eps=1e-5, compute_dtype=None):
     -----
     On (N, C), or with one pixel, every value is alone in its group: mean is x, var is 0, and y is beta.
 
-    Source: Ulyanov, Vedaldi & Lempitsky 2016, arXiv:1607.08022, equation 2.
+    Source: Ulyanov, Vedaldi & Lempitsky 2016, arXiv:1607.08022, equation 3 (equation 2 is batch norm).
     """
-    x, out_dtype = _prepare("instance_norm", x, compute_dtype, min_ndim=2)
-    eps = _check_eps("instance_norm", eps, x.dtype)
-    y, mean, var = _standardize_groups(x, groups=x.shape[1], eps=eps)
-    y = _scale_and_shift("instance_norm", y, gamma, beta, axes=(1,), kind="channels of x")
-    return Normalized(y.astype(out_dtype, copy=False), mean, var)
+    with quiet():
+        x, out_dtype = check_input("instance_norm", x, compute_dtype, min_ndim=2)
+        eps = check_eps("instance_norm", eps, x.dtype)
+        gamma, beta = check_parameters("instance_norm", x, (1,), "channels of x", gamma=gamma, beta=beta)
+        y, mean, var = _standardize_groups(x, x.shape[1], eps)
+        y = _scale_and_shift(y, gamma, beta)
+        return Normalized(y.astype(out_dtype, copy=False), mean, var)
 
 
-@_silent
 def weight_norm(v, g, *, axis=None, compute_dtype=None):
     """Weight normalization: a weight written as a length g times a direction v / |v|.
 
@@ -299,21 +337,52 @@ def weight_norm(v, g, *, axis=None, compute_dtype=None):
 
     Source: Salimans & Kingma 2016, arXiv:1602.07868, equation 2.
     """
-    v, out_dtype = _prepare("weight_norm", v, compute_dtype, min_ndim=1, what="v")
-    if axis is None:
-        kept_axes = ()
-    elif isinstance(axis, numbers.Integral):
-        kept_axes = _check_axes("weight_norm", axis, v)
-    else:
-        raise ValueError(f"weight_norm: axis must be None or one int, got {axis!r}")
-    norm = np.sqrt(_sum_squares(v, axes=_other_axes(v, kept_axes)))
-    if (norm == 0).any():
-        raise ValueError(f"weight_norm: v with shape {v.shape} has norm 0 (axis={axis}), so no direction")
-    g = _check_parameter("weight_norm", "g", g, v, kept_axes, kind="kept axis of v")
-    return (g * (v / norm)).astype(out_dtype, copy=False)
+    with quiet():
+        v, out_dtype = check_input("weight_norm", v, compute_dtype, min_ndim=1, what="v")
+        if axis is not None and not isinstance(axis, numbers.Integral):
+            raise ValueError(f"weight_norm: axis must be None or one int, got {axis!r}")
+        kept_axes = () if axis is None else check_axes("weight_norm", axis, v)
+        norm = np.sqrt(sum_over(v, other_axes(v, kept_axes), squared=True))
+        if (norm == 0).any():
+            raise ValueError(f"weight_norm: v with shape {v.shape} has norm 0 (axis={axis}), so no direction")
+        g = check_parameter("weight_norm", "g", g, v, kept_axes, kind="kept axis of v")
+        return (g * (v / norm)).astype(out_dtype, copy=False)
 
 
-@_silent
+def weight_standardization(w, gain=None, *, eps=1e-5, compute_dtype=None):
+    """Weight standardization: every output unit's weights get mean 0 and variance 1.
+
+        (w[k] - mean[k]) / sqrt(var[k] + eps) * gain[k],    mean and var taken over all axes but the first
+
+    Parameters
+    ----------
+    w : array (out, in), or a convolution kernel (out, in, *spatial)
+    gain : array (out,), or any shape that broadcasts to (out, 1, ...), or None for 1
+    eps : number >= 0, added to the variance inside the root
+    compute_dtype : float dtype to compute in; None means the dtype of w
+
+    Returns
+    -------
+    w : array like w
+
+    Raises
+    ------
+    ValueError : fewer than 2 axes, an empty axis, eps negative or not finite, gain of a wrong shape
+
+    Notes
+    -----
+    An output unit with one weight has variance 0 and becomes 0.
+
+    Source: Qiao et al. 2019, arXiv:1903.10520 (the place of eps and the gain are common practice).
+    """
+    with quiet():
+        w, out_dtype = check_input("weight_standardization", w, compute_dtype, min_ndim=2, what="w")
+        eps = check_eps("weight_standardization", eps, w.dtype)
+        [gain] = check_parameters("weight_standardization", w, (0,), "output units of w", gain=gain)
+        y, _, _ = _standardize(w, tuple(range(1, w.ndim)), eps)
+        return _scale_and_shift(y, gain, None).astype(out_dtype, copy=False)
+
+
 def power_iteration(w, *, n_iter=20, u=None, rng=None):
     """Largest singular value of a matrix by power iteration.
 
@@ -348,21 +417,21 @@ def power_iteration(w, *, n_iter=20, u=None, rng=None):
 
     Source: Miyato et al. 2018, arXiv:1802.05957, Algorithm 1.
     """
-    w = _check_matrix("power_iteration", w)
-    n_iter = _check_count("power_iteration", "n_iter", n_iter)
-    u = _start_vector("power_iteration", u, rng, w)
-    scale = np.abs(w).max() or w.dtype.type(1)  # so that no square below leaves the dtype's range
-    w = w / scale
-    history = np.empty(n_iter, w.dtype)
-    for i in range(n_iter):
-        v = _unit(w.T @ u)
-        if v.any():
-            u = _unit(w @ v)
-        history[i] = (u @ w @ v) * scale
-    return PowerIteration(history[-1], u, v, history)
+    with quiet():
+        w = check_matrix("power_iteration", w)
+        n_iter = check_count("power_iteration", "n_iter", n_iter)
+        u = start_vector("power_iteration", u, rng, w)
+        scale = np.abs(w).max() or w.dtype.type(1)  # so that no square below leaves the dtype's range
+        w = w / scale
+        history = np.empty(n_iter, w.dtype)
+        for i in range(n_iter):
+            v = unit(w.T @ u)
+            if v.any():
+                u = unit(w @ v)
+            history[i] = (u @ w @ v) * scale
+        return PowerIteration(history[-1], u, v, history)
 
 
-@_silent
 def spectral_norm(w, *, n_iter=None, u=None, rng=None, compute_dtype=None):
     """Spectral normalization: divide a weight by its largest singular value.
 
@@ -388,19 +457,20 @@ def spectral_norm(w, *, n_iter=None, u=None, rng=None, compute_dtype=None):
 
     Source: Miyato et al. 2018, arXiv:1802.05957, equation 8 and Algorithm 1.
     """
-    w, out_dtype = _prepare("spectral_norm", w, compute_dtype, min_ndim=2, what="w")
-    matrix = _check_matrix("spectral_norm", w.reshape(len(w), -1))
-    if n_iter is None:
-        left, singular_values, _ = np.linalg.svd(matrix, full_matrices=False)
-        sigma, u = singular_values[0], left[:, 0]
-        u = np.sign(u[np.abs(u).argmax()]) * u
-    else:
-        n_iter = _check_count("spectral_norm", "n_iter", n_iter)
-        u = _start_vector("spectral_norm", u, rng, matrix)
-        sigma, u, _, _ = power_iteration(matrix, n_iter=n_iter, u=u)
-    if sigma == 0:
-        raise ValueError(f"spectral_norm: w with shape {w.shape} has sigma 0, nothing to divide by")
-    return SpectralNormalized((matrix / sigma).reshape(w.shape).astype(out_dtype, copy=False), sigma, u)
+    with quiet():
+        w, out_dtype = check_input("spectral_norm", w, compute_dtype, min_ndim=2, what="w")
+        matrix = check_matrix("spectral_norm", w.reshape(len(w), -1))
+        if n_iter is None:
+            left, singular_values, _ = np.linalg.svd(matrix, full_matrices=False)
+            sigma, u = singular_values[0], left[:, 0]
+            u = np.sign(u[np.abs(u).argmax()]) * u
+        else:
+            n_iter = check_count("spectral_norm", "n_iter", n_iter)
+            u = start_vector("spectral_norm", u, rng, matrix)
+            sigma, u, _, _ = power_iteration(matrix, n_iter=n_iter, u=u)
+        if sigma == 0:
+            raise ValueError(f"spectral_norm: w with shape {w.shape} has sigma 0, nothing to divide by")
+        return SpectralNormalized((matrix / sigma).reshape(w.shape).astype(out_dtype, copy=False), sigma, u)
 
 
 class RunningStats:
@@ -428,8 +498,8 @@ class RunningStats:
     """
 
     def __init__(self, num_features, *, momentum=0.1, unbiased=True):
-        self.num_features = _check_count("RunningStats", "num_features", num_features)
-        if momentum is not None and not (_is_number(momentum) and 0 <= momentum <= 1):
+        self.num_features = check_count("RunningStats", "num_features", num_features)
+        if momentum is not None and not (is_number(momentum) and 0 <= momentum <= 1):
             raise ValueError(f"RunningStats: momentum must be None or a number in [0, 1], got {momentum!r}")
         self.momentum = momentum
         self.unbiased = bool(unbiased)
@@ -437,255 +507,35 @@ class RunningStats:
         self.var = np.ones(self.num_features)
         self.num_batches = 0
 
-    @_silent
     def update(self, x):
         """Take in one batch x of shape (N, C, *spatial), computed in float64. Returns None.
 
         Raises a ValueError, and changes nothing, when x has not C channels, or when unbiased=True
         and there is one value per channel (its variance would be 0 / 0).
         """
-        x, _ = _prepare("RunningStats.update", x, np.float64, min_ndim=2)
-        if x.shape[1] != self.num_features:
-            raise ValueError(
-                f"RunningStats.update: x has shape {x.shape}, expected {self.num_features} channels on axis 1"
-            )
-        count = x.size // self.num_features
-        if self.unbiased and count == 1:
-            raise ValueError(
-                f"RunningStats.update: unbiased=True needs more than 1 value per channel, got shape {x.shape}"
-            )
-        _, mean, var = _center(x, axes=(0, *range(2, x.ndim)))
-        if self.unbiased:
-            var = var * (count / (count - 1))
-        self.num_batches += 1
-        weight = 1 / self.num_batches if self.momentum is None else self.momentum
-        self.mean = (1 - weight) * self.mean + weight * mean.ravel()
-        self.var = (1 - weight) * self.var + weight * var.ravel()
+        with quiet():
+            x, _ = check_input("RunningStats.update", x, np.float64, min_ndim=2)
+            if x.shape[1] != self.num_features:
+                raise ValueError(
+                    f"RunningStats.update: x has shape {x.shape}, expected {self.num_features} channels on axis 1"
+                )
+            count = x.size // self.num_features
+            if self.unbiased and count == 1:
+                raise ValueError(
+                    f"RunningStats.update: unbiased=True needs more than 1 value per channel, got shape {x.shape}"
+                )
+            axes = (0, *range(2, x.ndim))
+            mean = mean_over(x, axes)
+            var = mean_over(x - mean, axes, squared=True)
+            if self.unbiased:
+                var = var * (count / (count - 1))
+            self.num_batches += 1
+            weight = 1 / self.num_batches if self.momentum is None else self.momentum
+            self.mean = (1 - weight) * self.mean + weight * mean.ravel()
+            self.var = (1 - weight) * self.var + weight * var.ravel()
 
     def __repr__(self):
         return (
             f"RunningStats({self.num_features}, momentum={self.momentum}, unbiased={self.unbiased}, "
             f"num_batches={self.num_batches})"
         )
-
-
-# ---------------------------------------------------------------------------------------------
-# The arithmetic they share
-# ---------------------------------------------------------------------------------------------
-
-
-def _center(x, axes):
-    """x - mean, mean and var over `axes`, in the dtype of x. Two passes."""
-    mean = _divide_by_count(_sum(x, axes), _group_size(x, axes))
-    y = x - mean
-    return y, mean, _mean_square(y, axes)
-
-
-def _standardize(x, axes, eps):
-    """(x - mean) / sqrt(var + eps), mean and var over `axes`."""
-    y, mean, var = _center(x, axes)
-    y /= np.sqrt(var + eps)
-    return y, mean, var
-
-
-def _standardize_groups(x, groups, eps):
-    """_standardize for every sample and group of C/groups channels; statistics (N, groups, 1, ...)."""
-    rows = x.reshape(len(x), groups, -1)
-    y, mean, var = _standardize(rows, axes=(2,), eps=eps)
-    stats_shape = (len(x), groups) + (1,) * (x.ndim - 2)
-    return y.reshape(x.shape), mean.reshape(stats_shape), var.reshape(stats_shape)
-
-
-def _mean_square(x, axes):
-    return _divide_by_count(_sum_squares(x, axes), _group_size(x, axes))
-
-
-def _sum(x, axes):
-    """Sum over `axes`, which keep size 1. Every partial sum is rounded to the dtype of x."""
-    if _is_half(x.dtype):
-        return _sum_in_pairs(x, axes)
-    return x.sum(axis=axes, keepdims=True)
-
-
-def _sum_squares(x, axes):
-    """Sum of x**2 over `axes`, which keep size 1."""
-    if _is_half(x.dtype):
-        return _sum_in_pairs(x * x, axes)
-    if axes == tuple(range(x.ndim - len(axes), x.ndim)):
-        # The last axes: a dot product of every row with itself needs no array of squares, twice as fast.
-        rows = x.reshape(*x.shape[: x.ndim - len(axes)], -1)
-        return np.vecdot(rows, rows).reshape(_kept_shape(x, _other_axes(x, axes)))
-    return np.square(x).sum(axis=axes, keepdims=True)
-
-
-def _sum_in_pairs(x, axes):
-    """Sum over `axes` by adding halves: a + b in the dtype of x, again and again.
-
-    NumPy's float16 mean, dot and einsum add in float32 and round once at the end. This one rounds every
-    partial sum, as arithmetic that stays in float16 does.
-    """
-    kept_axes = _other_axes(x, axes)
-    terms = x.transpose(*kept_axes, *axes).reshape(*(x.shape[a] for a in kept_axes), -1)
-    while terms.shape[-1] > 1:
-        half = terms.shape[-1] // 2
-        pairs = terms[..., :half] + terms[..., half : 2 * half]
-        terms = np.concatenate([pairs, terms[..., 2 * half :]], axis=-1)  # an odd one out waits
-    return terms.reshape(_kept_shape(x, kept_axes))
-
-
-def _divide_by_count(total, count):
-    """total / count in total's dtype. In float16 the count itself (70 000, say) need not fit."""
-    if _is_half(total.dtype):
-        return (total.astype(np.float64) / count).astype(total.dtype)
-    return total / count
-
-
-def _group_size(x, axes):
-    return math.prod(x.shape[a] for a in axes)
-
-
-def _other_axes(x, axes):
-    return tuple(a for a in range(x.ndim) if a not in axes)
-
-
-def _kept_shape(x, kept_axes):
-    """Shape of x with size 1 wherever the axis is not kept."""
-    return tuple(size if a in kept_axes else 1 for a, size in enumerate(x.shape))
-
-
-def _unit(vector):
-    """vector / |vector|; a zero vector stays zero."""
-    norm = np.sqrt(vector @ vector)
-    return vector / norm if norm > 0 else vector
-
-
-# ---------------------------------------------------------------------------------------------
-# Checks of what comes in
-# ---------------------------------------------------------------------------------------------
-
-
-def _prepare(name, x, compute_dtype, min_ndim, what="x"):
-    """x in the dtype to compute in, and the dtype of the output."""
-    x = _as_float_array(name, what, x)
-    if x.ndim < min_ndim:
-        raise ValueError(f"{name}: {what} must have at least {min_ndim} axes, got shape {x.shape}")
-    if x.size == 0:
-        raise ValueError(f"{name}: {what} must have no empty axis, got shape {x.shape}")
-    dtype = x.dtype
-    if compute_dtype is not None:
-        try:
-            dtype = np.dtype(compute_dtype)
-        except TypeError:
-            dtype = None
-        if dtype is None or not _is_float(dtype):
-            raise ValueError(f"{name}: compute_dtype must be None or a float dtype, got {compute_dtype!r}")
-    return x.astype(dtype, copy=False), x.dtype
-
-
-def _check_eps(name, eps, dtype):
-    """eps as a number of the dtype to compute in: in float16, 1e-8 is 0, and that is meant to be seen."""
-    if not (_is_number(eps) and 0 <= eps < math.inf):
-        raise ValueError(f"{name}: eps must be a finite number >= 0, got {eps!r}")
-    return np.asarray(eps).astype(dtype)
-
-
-def _scale_and_shift(name, y, gamma, beta, axes, kind="normalized axes of x"):
-    """y * gamma + beta, in place (y is always our own array). `axes` are the axes that have parameters."""
-    if gamma is not None:
-        y *= _check_parameter(name, "gamma", gamma, y, axes, kind)
-    if beta is not None:
-        y += _check_parameter(name, "beta", beta, y, axes, kind)
-    return y
-
-
-def _check_parameter(name, what, value, x, axes, kind):
-    """value in the dtype of x, shaped to broadcast along `axes` of x and along nothing else.
-
-    Accepted: the sizes of `axes`, e.g. (C,); or what NumPy broadcasts to (1, C, 1, 1). With several
-    axes a value of fewer axes is refused, for (C,) could silently line up with W.
-    """
-    value = _as_float_array(name, what, value).astype(x.dtype, copy=False)
-    expected = tuple(x.shape[a] for a in axes)
-    target = _kept_shape(x, axes)
-    if value.shape == expected:
-        return value.reshape(target)
-    try:
-        fits = np.broadcast_shapes(value.shape, target) == target
-    except ValueError:
-        fits = False
-    if not fits or (value.size > 1 and value.ndim < len(axes)):
-        needed = f"{expected} to match the {kind} with shape {x.shape}" if axes else "one number"
-        raise ValueError(f"{name}: {what} has shape {value.shape}, expected {needed}")
-    return value
-
-
-def _check_axes(name, axis, x):
-    """axis (an int or ints) as a sorted tuple of axes counted from the front."""
-    try:
-        axes = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
-        if any(isinstance(a, (bool, np.bool_)) or not isinstance(a, numbers.Integral) for a in axes):
-            raise ValueError
-        axes = tuple(sorted(int(a) + x.ndim * (a < 0) for a in axes))
-        if not axes or len(set(axes)) < len(axes) or axes[0] < 0 or axes[-1] >= x.ndim:
-            raise ValueError
-    except ValueError:
-        raise ValueError(
-            f"{name}: axis must be an int, or different ints, from {-x.ndim} to {x.ndim - 1} "
-            f"for x with shape {x.shape}, got {axis!r}"
-        ) from None
-    return axes
-
-
-def _check_count(name, what, value):
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral) or value < 1:
-        raise ValueError(f"{name}: {what} must be an int >= 1, got {value!r}")
-    return int(value)
-
-
-def _check_matrix(name, w):
-    """w as a finite, non-empty float32 or float64 matrix."""
-    w = _as_float_array(name, "w", w)
-    if w.ndim != 2:
-        raise ValueError(f"{name}: w must be a matrix with 2 axes, got shape {w.shape}")
-    if w.size == 0:
-        raise ValueError(f"{name}: w must have no empty axis, got shape {w.shape}")
-    if _is_half(w.dtype):
-        w = w.astype(np.float32)  # NumPy's linear algebra has no 16-bit floats
-    if not np.isfinite(w).all():
-        raise ValueError(f"{name}: w must be finite, got NaN or inf in shape {w.shape}")
-    return w
-
-
-def _start_vector(name, u, rng, w):
-    """The left start vector of a power iteration, of length 1."""
-    if u is None:
-        u = np.random.default_rng(0 if rng is None else rng).normal(size=len(w))
-    u = _as_float_array(name, "u", u)
-    if u.shape != (len(w),):
-        raise ValueError(f"{name}: u has shape {u.shape}, expected ({len(w)},) for w with shape {w.shape}")
-    largest = np.abs(u).max()
-    if not (0 < largest < math.inf):
-        raise ValueError(f"{name}: u must be finite and not all zero")
-    return _unit((u / largest).astype(w.dtype))
-
-
-def _as_float_array(name, what, value):
-    """value as a float array; integers and booleans become float64."""
-    value = np.asarray(value)
-    if _is_float(value.dtype):
-        return value
-    if value.dtype.kind in "iub":
-        return value.astype(np.float64)
-    raise ValueError(f"{name}: {what} must hold real numbers, got dtype {value.dtype}")
-
-
-def _is_float(dtype):
-    return dtype.kind == "f" or dtype.name == "bfloat16"  # NumPy does not know that bfloat16 is a float
-
-
-def _is_half(dtype):
-    return dtype.itemsize == 2
-
-
-def _is_number(value):
-    return isinstance(value, numbers.Real) and not isinstance(value, bool)

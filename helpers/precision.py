@@ -11,8 +11,8 @@ exponent. So numbers between two powers of two are equally spaced, the spacing d
 and below the smallest normal number it stays what it was (the subnormal numbers). Sources: IEEE 754-2019;
 Goldberg 1991, "What every computer scientist should know about floating-point arithmetic".
 
-NumPy only. bfloat16 comes from ml_dtypes where that is installed and from a few lines of bit arithmetic
-where it is not, with the same results.
+NumPy and _numerics.py only. bfloat16 comes from ml_dtypes where that is installed and from a few lines of bit
+arithmetic where it is not, with the same results.
 """
 
 import math
@@ -20,6 +20,8 @@ import numbers
 from typing import NamedTuple
 
 import numpy as np
+
+from ._numerics import check_eps, divide, float_array, quiet, sum_in_pairs
 
 __all__ = [
     "VARIANCES",
@@ -38,9 +40,6 @@ __all__ = [
     "var_two_pass",
     "var_welford",
 ]
-
-# Overflow to inf is the lesson; a warning beside it would only be noise.
-_silent = np.errstate(all="ignore")
 
 
 # ---------------------------------------------------------------------------------------------
@@ -68,22 +67,11 @@ class Neighbors(NamedTuple):
     spacing: float
 
 
-def _describe(bits, precision, min_exponent):
-    max_exponent = 1 - min_exponent
-    return FloatInfo(
-        bits=bits,
-        precision=precision,
-        max=(2.0 - 2.0 ** (1 - precision)) * 2.0**max_exponent,
-        smallest_normal=2.0**min_exponent,
-        smallest_subnormal=2.0 ** (min_exponent - precision + 1),
-        eps=2.0 ** (1 - precision),
-    )
-
-
+# name -> bits, precision, exponent of the smallest normal number
 _FORMATS = {
-    "float16": _describe(bits=16, precision=11, min_exponent=-14),
-    "bfloat16": _describe(bits=16, precision=8, min_exponent=-126),
-    "float32": _describe(bits=32, precision=24, min_exponent=-126),
+    "float16": (16, 11, -14),
+    "bfloat16": (16, 8, -126),
+    "float32": (32, 24, -126),
 }
 
 
@@ -95,9 +83,18 @@ def float_info(dtype):
     """
     try:
         name = dtype if isinstance(dtype, str) else np.dtype(dtype).name
-        return _FORMATS[name]
+        bits, precision, min_exponent = _FORMATS[name]
     except (TypeError, KeyError):
         raise ValueError(f"dtype must be one of {', '.join(_FORMATS)}, got {dtype!r}") from None
+    max_exponent = 1 - min_exponent
+    return FloatInfo(
+        bits=bits,
+        precision=precision,
+        max=(2.0 - 2.0 ** (1 - precision)) * 2.0**max_exponent,
+        smallest_normal=2.0**min_exponent,
+        smallest_subnormal=2.0 ** (min_exponent - precision + 1),
+        eps=2.0 ** (1 - precision),
+    )
 
 
 def _spacing(x, info):
@@ -107,7 +104,6 @@ def _spacing(x, info):
     return np.where(x == 0, info.smallest_subnormal, np.maximum(spacing, info.smallest_subnormal))
 
 
-@_silent
 def round_to(x, dtype):
     """x rounded to the nearest number of a format, ties to the even neighbor, as float64.
 
@@ -126,11 +122,12 @@ def round_to(x, dtype):
     ------
     ValueError : an unknown dtype, or x not real numbers
     """
-    info = float_info(dtype)
-    x = _as_float("round_to", x).astype(np.float64, copy=False)
-    spacing = _spacing(x, info)
-    nearest = np.rint(x / spacing) * spacing
-    return np.where(np.abs(nearest) > info.max, np.copysign(np.inf, x), nearest)
+    with quiet():
+        info = float_info(dtype)
+        x = float_array("round_to", "x", x).astype(np.float64, copy=False)
+        spacing = _spacing(x, info)
+        nearest = np.rint(x / spacing) * spacing
+        return np.where(np.abs(nearest) > info.max, np.copysign(np.inf, x), nearest)
 
 
 def neighbors(x, dtype):
@@ -172,7 +169,6 @@ def _next_above(x, info):
     return math.inf if above > info.max else above
 
 
-@_silent
 def to_bfloat16(x):
     """x rounded to bfloat16 (to nearest, ties to even), as float32 values.
 
@@ -183,12 +179,13 @@ def to_bfloat16(x):
     x is a number or array (rounded to float32 first); returns a float32 array like x, inf and NaN kept.
     Raises a ValueError when x does not hold real numbers.
     """
-    x = _as_float("to_bfloat16", x).astype(np.float32)
-    try:
-        import ml_dtypes
-    except ImportError:
-        return _to_bfloat16_by_bits(x)
-    return x.astype(ml_dtypes.bfloat16).astype(np.float32)
+    with quiet():
+        x = float_array("to_bfloat16", "x", x).astype(np.float32)
+        try:
+            import ml_dtypes
+        except ImportError:
+            return _to_bfloat16_by_bits(x)
+        return x.astype(ml_dtypes.bfloat16).astype(np.float32)
 
 
 def _to_bfloat16_by_bits(x):
@@ -214,37 +211,36 @@ def _to_bfloat16_by_bits(x):
 # NumPy's pairwise sum and gives the same digits on every machine.
 
 
-@_silent
 def var_one_pass(x):
     """mean(x**2) - mean(x)**2, not clipped at 0.
 
     The textbook identity. It subtracts two numbers of size mean**2 to find one of size var, so the
     relative error is about eps * (mean / sd)**2, and the result can be 0 or negative.
     """
-    x = _values("var_one_pass", x)
-    mean = _mean(x)
-    return _mean(x * x) - mean * mean
+    with quiet():
+        x = _values("var_one_pass", x)
+        mean = _mean(x)
+        return _mean(x * x) - mean * mean
 
 
-@_silent
 def var_shifted(x):
     """The one-pass formula on x - x[0]: a shift does not change a variance, and a small mean does no harm.
 
     Source: Chan, Golub & LeVeque 1983, "Algorithms for computing the sample variance", section 3.
     """
-    x = _values("var_shifted", x)
-    return var_one_pass(x - x[..., :1])
+    with quiet():
+        x = _values("var_shifted", x)
+        return var_one_pass(x - x[..., :1])
 
 
-@_silent
 def var_two_pass(x):
     """mean((x - mean(x))**2): first the mean, then the squared deviations. What NumPy's var does."""
-    x = _values("var_two_pass", x)
-    deviation = x - _mean(x)[..., None]
-    return _mean(deviation * deviation)
+    with quiet():
+        x = _values("var_two_pass", x)
+        deviation = x - _mean(x)[..., None]
+        return _mean(deviation * deviation)
 
 
-@_silent
 def var_welford(x):
     """Welford's running update: one value at a time, never holding the data.
 
@@ -254,35 +250,40 @@ def var_welford(x):
 
     Source: Welford 1962, "Note on a method for calculating corrected sums of squares and products".
     """
-    x = _values("var_welford", x)
-    mean = np.zeros_like(x[..., 0])
-    m2 = np.zeros_like(mean)
-    for k in range(x.shape[-1]):
-        delta = x[..., k] - mean
-        mean = mean + delta / x.dtype.type(k + 1)
-        m2 = m2 + delta * (x[..., k] - mean)
-    return _divide(m2, x.shape[-1])
+    with quiet():
+        x = _values("var_welford", x)
+        mean = np.zeros_like(x[..., 0])
+        m2 = np.zeros_like(mean)
+        for k in range(x.shape[-1]):
+            delta = x[..., k] - mean
+            mean = mean + delta / x.dtype.type(k + 1)
+            m2 = m2 + delta * (x[..., k] - mean)
+        return divide(m2, x.shape[-1])
 
 
-@_silent
 def var_chan(x):
     """Merge neighboring parts in pairs, from single values up to the whole (see merge_variances).
 
     Source: Chan, Golub & LeVeque 1979 and 1983, the pairwise algorithm.
     """
-    x = _values("var_chan", x)
-    n, mean, m2 = np.ones(x.shape[-1]), x, np.zeros_like(x)
-    while len(n) > 1:
-        pairs = len(n) // 2
-        first, second, rest = slice(0, 2 * pairs, 2), slice(1, None, 2), slice(2 * pairs, None)
-        merged = merge_variances(
-            (n[first], mean[..., first], m2[..., first]), (n[second], mean[..., second], m2[..., second])
-        )
-        n, mean, m2 = (
-            np.concatenate([new, old[..., rest]], axis=-1)  # an odd one out waits
-            for new, old in zip(merged, (n, mean, m2), strict=True)
-        )
-    return _divide(m2[..., 0], x.shape[-1])
+    with quiet():
+        x = _values("var_chan", x)
+        n = np.ones(x.shape[-1])
+        mean = x
+        m2 = np.zeros_like(x)
+        while len(n) > 1:
+            pairs = len(n) // 2
+            first = slice(0, 2 * pairs, 2)
+            second = slice(1, None, 2)
+            rest = slice(2 * pairs, None)
+            merged = merge_variances(
+                (n[first], mean[..., first], m2[..., first]), (n[second], mean[..., second], m2[..., second])
+            )
+            n, mean, m2 = (
+                np.concatenate([new, old[..., rest]], axis=-1)  # an odd one out waits
+                for new, old in zip(merged, (n, mean, m2), strict=True)
+            )
+        return divide(m2[..., 0], x.shape[-1])
 
 
 VARIANCES = {
@@ -306,7 +307,6 @@ class Moments(NamedTuple):
         return self.m2 / self.n
 
 
-@_silent
 def merge_variances(a, b):
     """Count, mean and sum of squared deviations of two parts together, from those of each.
 
@@ -329,41 +329,29 @@ def merge_variances(a, b):
     Source: Chan, Golub & LeVeque 1979, "Updating formulae and a pairwise algorithm for computing
     sample variances"; the same merge joins the batches of several devices in synchronized batch norm.
     """
-    try:
-        (n_a, mean_a, m2_a), (n_b, mean_b, m2_b) = a, b
-    except (TypeError, ValueError):
-        raise ValueError("merge_variances: expected two triples (n, mean, m2)") from None
-    n = n_a + n_b
-    if np.min(n_a) < 0 or np.min(n_b) < 0 or np.min(n) == 0:
-        raise ValueError(f"merge_variances: counts must be >= 0 and not both 0, got {n_a} and {n_b}")
-    delta = np.subtract(mean_b, mean_a)
-    share = np.asarray(n_b / n).astype(delta.dtype)
-    weight = np.asarray(n_a * (n_b / n)).astype(delta.dtype)
-    return Moments(n, mean_a + delta * share, m2_a + m2_b + delta * delta * weight)
+    with quiet():
+        try:
+            (n_a, mean_a, m2_a), (n_b, mean_b, m2_b) = a, b
+        except (TypeError, ValueError):
+            raise ValueError("merge_variances: expected two triples (n, mean, m2)") from None
+        n = n_a + n_b
+        if np.min(n_a) < 0 or np.min(n_b) < 0 or np.min(n) == 0:
+            raise ValueError(f"merge_variances: counts must be >= 0 and not both 0, got {n_a} and {n_b}")
+        delta = np.subtract(mean_b, mean_a)
+        share = np.asarray(n_b / n).astype(delta.dtype)
+        weight = np.asarray(n_a * (n_b / n)).astype(delta.dtype)
+        return Moments(n, mean_a + delta * share, m2_a + m2_b + delta * delta * weight)
 
 
 def _values(name, x):
-    x = _as_float(name, x)
+    x = float_array(name, "x", x)
     if x.ndim == 0 or x.shape[-1] == 0:
         raise ValueError(f"{name}: x must have at least one value on its last axis, got shape {x.shape}")
     return x
 
 
-def _sum(x, down=lambda values: values):
-    """Sum over the last axis, every partial sum rounded to the dtype of x, and then by `down`."""
-    while (n := x.shape[-1]) > 1:
-        pairs = down(x[..., : n // 2] + x[..., n // 2 : 2 * (n // 2)])
-        x = np.concatenate([pairs, x[..., 2 * (n // 2) :]], axis=-1)  # an odd one out waits
-    return x[..., 0]
-
-
 def _mean(x):
-    return _divide(_sum(x), x.shape[-1])
-
-
-def _divide(total, count):
-    """total / count rounded once to total's dtype; the count itself need not fit in it."""
-    return (total.astype(np.float64) / count).astype(total.dtype)
+    return divide(sum_in_pairs(x), x.shape[-1])
 
 
 # ---------------------------------------------------------------------------------------------
@@ -371,7 +359,6 @@ def _divide(total, count):
 # ---------------------------------------------------------------------------------------------
 
 
-@_silent
 def rms_norm_cast(x, weight, *, order="llama", dtype="bfloat16", eps=1e-6):
     """RMSNorm over the last axis of 16-bit values, with a choice of where float32 ends.
 
@@ -403,36 +390,27 @@ def rms_norm_cast(x, weight, *, order="llama", dtype="bfloat16", eps=1e-6):
     "pure" rounds each float32 result to `dtype`. float32 has more than twice the digits, so that equals
     arithmetic done in the 16-bit format.
     """
-    if order not in ("llama", "gemma", "pure"):
-        raise ValueError(f"rms_norm_cast: order must be 'llama', 'gemma' or 'pure', got {order!r}")
-    if float_info(dtype).bits != 16:
-        raise ValueError(f"rms_norm_cast: dtype must be 'bfloat16' or 'float16', got {dtype!r}")
-    if not isinstance(eps, numbers.Real) or not 0 <= eps < math.inf:
-        raise ValueError(f"rms_norm_cast: eps must be a finite number >= 0, got {eps!r}")
+    with quiet():
+        if order not in ("llama", "gemma", "pure"):
+            raise ValueError(f"rms_norm_cast: order must be 'llama', 'gemma' or 'pure', got {order!r}")
+        if float_info(dtype).bits != 16:
+            raise ValueError(f"rms_norm_cast: dtype must be 'bfloat16' or 'float16', got {dtype!r}")
+        eps = check_eps("rms_norm_cast", eps, np.float64)
 
-    def down(values):
-        return round_to(values, dtype).astype(np.float32)
+        def down(values):
+            return round_to(values, dtype).astype(np.float32)
 
-    x, weight = down(_values("rms_norm_cast", x)), down(_as_float("rms_norm_cast", weight))
-    if weight.shape != x.shape[-1:]:
-        raise ValueError(f"rms_norm_cast: weight has shape {weight.shape}, expected {x.shape[-1:]}")
+        x = down(_values("rms_norm_cast", x))
+        weight = down(float_array("rms_norm_cast", "weight", weight))
+        if weight.shape != x.shape[-1:]:
+            raise ValueError(f"rms_norm_cast: weight has shape {weight.shape}, expected {x.shape[-1:]}")
 
-    if order == "pure":
-        mean_square = down(_sum(down(x * x), down)[..., None] / np.float32(x.shape[-1]))
-        rms = down(np.sqrt(down(mean_square + down(eps))))
-        return down(down(x / rms) * weight)
+        if order == "pure":
+            mean_square = down(sum_in_pairs(down(x * x), rounded=down)[..., None] / np.float32(x.shape[-1]))
+            rms = down(np.sqrt(down(mean_square + down(eps))))
+            return down(down(x / rms) * weight)
 
-    rms = np.sqrt(_mean(x * x)[..., None] + np.float32(eps))
-    if order == "llama":
-        return down(down(x / rms) * weight)
-    return down(x / rms * weight)
-
-
-def _as_float(name, x):
-    """x as a float array; integers and booleans become float64."""
-    x = np.asarray(x)
-    if x.dtype.kind == "f" or x.dtype.name == "bfloat16":
-        return x
-    if x.dtype.kind in "iub":
-        return x.astype(np.float64)
-    raise ValueError(f"{name}: x must hold real numbers, got dtype {x.dtype}")
+        rms = np.sqrt(_mean(x * x)[..., None] + np.float32(eps))
+        if order == "llama":
+            return down(down(x / rms) * weight)
+        return down(x / rms * weight)

@@ -1,8 +1,11 @@
 """helpers/norms.py: every norm against its definition, by property and by hand-worked numbers."""
 
+import importlib
 import inspect
+import shutil
 import tracemalloc
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,6 +24,7 @@ from helpers.norms import (
     rms_norm,
     spectral_norm,
     weight_norm,
+    weight_standardization,
 )
 
 few = settings(derandomize=True, deadline=None, max_examples=30)
@@ -482,8 +486,9 @@ def test_float16_rms_norm_of_1e_4_is_inf_because_its_square_and_eps_are_zero():
     assert rms == 0 and np.isposinf(y).all()
 
 
-def test_float16_rms_norm_of_zeros_is_nan_because_eps_is_zero():
-    assert np.isnan(rms_norm(np.zeros((1, 8), np.float16), eps=1e-8).y).all()
+@every_norm
+def test_float16_zeros_become_nan_because_eps_is_rounded_to_zero(name):
+    assert np.isnan(NORMS[name][0](np.zeros((2, 4, 3), np.float16), eps=1e-8).y).all()
 
 
 @pytest.mark.parametrize("value", [300, 1e-4, 0])
@@ -693,8 +698,14 @@ X = draw((2, 3, 4))
         ),
         (lambda: batch_norm(X, beta=np.ones((2, 3, 1))), "beta has shape (2, 3, 1), expected (3,)"),
         (lambda: batch_norm(X[:1, :1], gamma=np.ones((5, 1, 1))), "gamma has shape (5, 1, 1), expected (1,)"),
-        (lambda: group_norm(X, 3, gamma=np.ones(2)), "group_norm: gamma has shape (2,), expected (3,)"),
-        (lambda: instance_norm(X, beta=np.ones(4)), "instance_norm: beta has shape (4,), expected (3,)"),
+        (
+            lambda: group_norm(X, 3, gamma=np.ones(2)),
+            "group_norm: gamma has shape (2,), expected (3,) to match the channels of x with",
+        ),
+        (
+            lambda: instance_norm(X, beta=np.ones(4)),
+            "instance_norm: beta has shape (4,), expected (3,) to match the channels of x with",
+        ),
         (lambda: group_norm(X, 2), "group_norm: groups=2 does not divide C=3 of x with shape (2, 3, 4)"),
         (lambda: group_norm(X, 4), "group_norm: groups=4 does not divide C=3"),
         (lambda: group_norm(X, 0), "group_norm: groups must be an int >= 1, got 0"),
@@ -728,6 +739,13 @@ X = draw((2, 3, 4))
         (lambda: weight_norm(1.0, 1.0), "weight_norm: v must have at least 1 axes, got shape ()"),
         (lambda: weight_norm(np.ones((2, 0)), 1.0), "weight_norm: v must have no empty axis"),
         (lambda: weight_norm(np.ones(2), 1j), "weight_norm: g must hold real numbers, got dtype complex128"),
+        (lambda: weight_standardization(np.ones(3)), "weight_standardization: w must have at least 2 axes, got"),
+        (lambda: weight_standardization(np.ones((2, 0))), "weight_standardization: w must have no empty axis"),
+        (lambda: weight_standardization(X, eps=-1), "weight_standardization: eps must be a finite number >= 0, got -1"),
+        (
+            lambda: weight_standardization(X, np.ones(4)),
+            "weight_standardization: gain has shape (4,), expected (2,) to match the output units of w with shape",
+        ),
         (
             lambda: power_iteration(np.ones(3)),
             "power_iteration: w must be a matrix with 2 axes, got shape (3,)",
@@ -755,6 +773,7 @@ X = draw((2, 3, 4))
         ),
         (lambda: power_iteration(np.eye(2), u=[np.nan, 0.0]), "power_iteration: u must be finite"),
         (lambda: power_iteration(np.eye(2), u=[1.0, -np.inf]), "power_iteration: u must be finite"),
+        (lambda: power_iteration(np.eye(2), u=[1j, 0]), "power_iteration: u must hold real numbers, got"),
         (lambda: spectral_norm(np.ones(3)), "spectral_norm: w must have at least 2 axes, got shape (3,)"),
         (lambda: spectral_norm(np.ones((2, 0))), "spectral_norm: w must have no empty axis"),
         (lambda: spectral_norm(np.zeros((2, 2))), "spectral_norm: w with shape (2, 2) has sigma 0"),
@@ -841,6 +860,50 @@ def test_weight_norm_leaves_v_and_its_dtype_alone():
     upcast = weight_norm(np.float16([300, 400]), 5.0, compute_dtype=np.float32)
     np.testing.assert_allclose(upcast, [3, 4], rtol=1e-3)
     np.testing.assert_array_equal(v, before)
+
+
+# ------------------------------------------------------------------ weight standardization
+
+
+def test_weight_standardization_of_two_output_units_worked_by_hand():
+    w = weight_standardization([[1.0, 3.0], [10.0, 30.0]], [2.0, 3.0], eps=0)
+    np.testing.assert_array_equal(w, [[-2, 2], [-3, 3]])
+
+
+@pytest.mark.parametrize("shape", [(4, 6), (4, 3, 5), (4, 2, 3, 3)], ids=str)
+def test_weight_standardization_gives_every_output_unit_mean_0_and_variance_1(shape):
+    w = weight_standardization(draw(shape), eps=0).reshape(4, -1)
+    np.testing.assert_allclose(w.mean(axis=1), 0, atol=1e-12)
+    np.testing.assert_allclose(w.var(axis=1), 1, rtol=1e-12)
+
+
+def test_weight_standardization_adds_an_eps_of_1e_5_inside_the_root():
+    w = weight_standardization([[-1e-3, 1e-3]])
+    np.testing.assert_allclose(w, [[-1, 1]] / np.sqrt(1 + 1e-5 / 1e-6), rtol=1e-12)
+
+
+@pytest.mark.parametrize("gain_shape", [(4,), (4, 1, 1), ()], ids=str)
+def test_weight_standardization_takes_one_gain_per_output_unit(gain_shape):
+    w, gain = draw((4, 3, 5)), draw(gain_shape, seed=1)
+    expected = weight_standardization(w) * gain.reshape(-1, 1, 1)
+    np.testing.assert_allclose(weight_standardization(w, gain), expected, rtol=1e-12)
+
+
+def test_weight_standardization_of_one_weight_per_unit_is_zero():
+    np.testing.assert_array_equal(weight_standardization([[3.0], [4.0]]), [[0], [0]])
+
+
+def test_weight_standardization_leaves_w_and_its_dtype_alone():
+    w = (300 * draw((4, 6))).astype(np.float16)
+    before = w.copy()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert (weight_standardization(w) == 0).all()  # in float16 the sum of squares is inf
+    assert np.isnan(weight_standardization(0 * w, eps=1e-8)).all()  # eps is 0
+    upcast = weight_standardization(w, compute_dtype=np.float32)
+    assert upcast.dtype == np.float16
+    np.testing.assert_allclose(upcast, weight_standardization(w.astype(np.float64)), atol=2e-3)
+    np.testing.assert_array_equal(w, before)
 
 
 # ------------------------------------------------------------------ power iteration, spectral norm
@@ -1145,6 +1208,16 @@ def test_running_stats_refuse_what_pytorch_refuses(torch):
 
 
 # ------------------------------------------------------------------ the module itself
+
+
+def test_norms_can_be_lifted_out_with_its_one_private_module(tmp_path, monkeypatch):
+    package = tmp_path / "lifted_norms"
+    package.mkdir()
+    for name in ("norms.py", "_numerics.py"):
+        shutil.copy(Path(norms.__file__).with_name(name), package)
+    monkeypatch.syspath_prepend(tmp_path)
+    lifted = importlib.import_module("lifted_norms.norms")
+    np.testing.assert_array_equal(lifted.batch_norm([[1.0], [3.0]], eps=0).y, [[-1], [1]])
 
 
 def test_the_module_says_shapes_errors_and_source_of_every_function():

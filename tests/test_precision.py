@@ -518,11 +518,21 @@ def test_rms_norm_cast_defaults():
             lambda: rms_norm_cast(np.ones(3), np.ones(3), dtype="float32"),
             "rms_norm_cast: dtype must be 'bfloat16' or 'float16', got 'float32'",
         ),
-        (lambda: rms_norm_cast(np.ones(3), np.ones(2)), "rms_norm_cast: weight has shape (2,), expected (3,)"),
+        (lambda: rms_norm_cast(np.ones((2, 2, 3)), np.ones(2)), "rms_norm_cast: weight has shape (2,), expected (3,)"),
+        (lambda: rms_norm_cast(np.ones(3), ["a"] * 3), "rms_norm_cast: weight must hold real numbers, got dtype <U1"),
         (lambda: rms_norm_cast(np.ones((2, 0)), np.ones(0)), "rms_norm_cast: x must have at least one value"),
-        (lambda: rms_norm_cast(np.ones(3), np.ones(3), eps=-1.0), "eps must be a finite number >= 0, got -1.0"),
-        (lambda: rms_norm_cast(np.ones(3), np.ones(3), eps=np.nan), "eps must be a finite number >= 0, got nan"),
-        (lambda: rms_norm_cast(np.ones(3), np.ones(3), eps=np.inf), "eps must be a finite number >= 0, got inf"),
+        (
+            lambda: rms_norm_cast(np.ones(3), np.ones(3), eps=-1.0),
+            "rms_norm_cast: eps must be a finite number >= 0, got -1.0",
+        ),
+        (
+            lambda: rms_norm_cast(np.ones(3), np.ones(3), eps=np.nan),
+            "rms_norm_cast: eps must be a finite number >= 0, got nan",
+        ),
+        (
+            lambda: rms_norm_cast(np.ones(3), np.ones(3), eps=np.inf),
+            "rms_norm_cast: eps must be a finite number >= 0, got inf",
+        ),
     ],
 )
 def test_bad_input_gets_a_value_error_that_says_what_was_expected(call, message):
