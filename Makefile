@@ -22,6 +22,8 @@ FIND := python="$(PYTHON)"; \
 	if ! command -v "$$python" >/dev/null 2>&1; then \
 	echo "No Python was found: install Python 3.11 or newer, or name one as in 'make PYTHON=/path/to/python3 lab'." >&2; \
 	exit 1; fi;
+# A Python that was named makes .venv anew when another version made it; a Python that was found does not.
+BOOTSTRAP := $(FIND) "$$python" tools/bootstrap.py $(if $(PYTHON),--this-python)
 
 LESSON ?=
 LAB_ARGS ?=
@@ -41,7 +43,7 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-14s %s\n", $$1, $$2}' Makefile
 
 env: ## create .venv from requirements.lock, or refresh it when that has changed
-	@$(FIND) "$$python" tools/bootstrap.py
+	@$(BOOTSTRAP)
 
 lab: env ## open the lessons in JupyterLab (LAB_ARGS="--port=9999" passes options on)
 	@$(PY) tools/lab.py $(LAB_ARGS)
@@ -60,11 +62,11 @@ lint: env ## ruff: rules and format, in .py and .ipynb
 	$(PY) -m ruff format --check .
 
 test-lowest: env ## the same tests with the oldest packages that pyproject.toml allows, in .venv-lowest
-	@$(FIND) "$$python" tools/bootstrap.py --lowest
+	@$(BOOTSTRAP) --lowest
 	$(STRICT) .venv-lowest/$(BIN)/python $(PYTEST) $(OLD) $(TEST_ARGS)
 
 test-browser: env ## lessons in a real JupyterLab and Chromium (needs Chromium and Node)
-	@$(FIND) "$$python" tools/bootstrap.py --extra browser
+	@$(BOOTSTRAP) --extra browser
 	@if [ -f tests/browser/package.json ]; then cd tests/browser && npm ci --no-audit --no-fund; fi
 	$(STRICT) $(PY) -m pytest tests/browser -n 2 $(TEST_ARGS)
 
