@@ -53,10 +53,11 @@ def read(*path):
 
 
 def write(text, *path):
-    os.makedirs(os.path.join(*path[:-1]), exist_ok=True)
-    with open(os.path.join(*path), "w", encoding="utf-8") as file:
+    path = os.path.join(*path)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
         file.write(text)
-    return os.path.join(*path)
+    return path
 
 
 def digest(name):
