@@ -2,7 +2,8 @@
 
 A check prints `PASS - name: value` or `FAIL - name: what is wrong`, returns a bool, and is remembered under
 its name, so that running a cell again updates its result instead of counting it twice. `summary()` counts
-what really ran. Lines are the same on every machine: numbers are rounded to the tolerance of the comparison.
+what really ran, exercises apart from checks. Lines are the same on every machine: numbers are rounded to the
+tolerance of the comparison, and a long line goes on, indented, below.
 
 With the environment variable `HELPERS_STRICT=1` a failing check also raises `AssertionError`, so that a
 notebook fails under whatever executes it.
@@ -10,6 +11,7 @@ notebook fails under whatever executes it.
 
 import os
 import sys
+import textwrap
 import unicodedata
 import warnings
 from contextlib import contextmanager
@@ -19,9 +21,13 @@ import numpy as np
 
 SHORT_ARRAY = 6  # up to so many values are printed one by one
 LONGEST_LINE = 300
+WIDTH = 88  # columns of a printed line; a longer one is continued below, for JupyterLab breaks lines inside words
+INDENT = " " * len("PASS - ")
 MOST_VALUES = 10**7  # larger arrays are refused: comparing them could exhaust the kernel's memory
 
-_results = {}  # name -> (True, False or None for "to do", number of the cell that ran it)
+# (kind, name) -> (True, False or None for "to do", number of the cell that ran it)
+# kind: "check", "exercise" for what a learner wrote, or "solution" for what the notebook shows
+_results = {}
 _not_counted = 0  # how many not_counted() blocks we are inside
 
 
@@ -81,20 +87,44 @@ def check_raises(name, error_type, function, /, *args, **kwargs):
 
 
 def summary():
-    """Print how many of the checks that ran passed, which failed and which exercises are still to do.
+    """Print how many checks passed and which failed; then which exercises passed, failed or are still to do.
 
-    Returns True if at least one check ran and none failed.
+    Returns True if at least one of them ran and none failed. A solution that the notebook shows is named only
+    if it failed.
     """
-    ran = {name: passed for name, (passed, _) in _results.items() if passed is not None}
-    failed = [name for name, passed in ran.items() if not passed]
-    to_do = [name for name, (passed, _) in _results.items() if passed is None]
-    line = f"{len(ran) - len(failed)} of {len(ran)} checks passed" if ran else "no checks have run"
-    line += f"; failed: {', '.join(failed)}" if failed else ""
-    line += f"; still to do: {', '.join(to_do)}" if to_do else ""
-    print(line)
-    if _strict() and (failed or not ran):
+    checks, exercises, solutions = (_by_result(kind) for kind in ("check", "exercise", "solution"))
+    ran = len(checks[True] + checks[False])
+    parts = [f"{len(checks[True])} of {ran} checks passed"] if ran else []
+    failed = checks[False] + solutions[False]
+    if failed:
+        parts.append(f"failed: {', '.join(failed)}")
+    if any(exercises.values()):
+        parts.append("exercises: " + _count_exercises(exercises))
+    line = "; ".join(parts) or "no checks have run"
+    print(_wrapped(line))
+    all_passed = bool(ran or exercises[True]) and not failed and not exercises[False]
+    if _strict() and not all_passed:
         raise AssertionError(line)
-    return bool(ran) and not failed
+    return all_passed
+
+
+def _by_result(kind):
+    """The names of one kind: {True: those that passed, False: those that failed, None: those to do}."""
+    found = {True: [], False: [], None: []}
+    for (its_kind, name), (passed, _) in _results.items():
+        if its_kind == kind:
+            found[passed].append(name)
+    return found
+
+
+def _count_exercises(exercises):
+    """ "1 passed, 1 failed (my_a), 2 to do (my_b, my_c)", without what there is none of."""
+    counts = [f"{len(exercises[True])} passed"] if exercises[True] else []
+    for result, words in ((False, "failed"), (None, "to do")):
+        names = exercises[result]
+        if names:
+            counts.append(f"{len(names)} {words} ({', '.join(names)})")
+    return ", ".join(counts)
 
 
 @contextmanager
@@ -119,10 +149,11 @@ def reset():
 # ------------------------------------------------------------------------ what checks and exercises share
 
 
-def record(name, passed, detail=""):
+def record(name, passed, detail="", kind="check"):
     """Print one result line and remember it. `passed` is True, False, or None for "to do". Returns a bool.
 
     The latest result of a name counts; but within one run of a notebook cell (a loop, say) a FAIL stays.
+    `kind` is "check", "exercise" or "solution", which `summary()` counts apart.
     """
     if not isinstance(name, str) or not name.strip():
         given = "an empty text" if isinstance(name, str) else describe(name)
@@ -130,13 +161,13 @@ def record(name, passed, detail=""):
     name = _plain(" ".join(name.split()))
     line = {True: "PASS", False: "FAIL", None: "TODO"}[passed] + f" - {name}" + (f": {detail}" if detail else "")
     line = shorten(line, LONGEST_LINE)
-    print(line)
+    print(_wrapped(line))
     if _not_counted:
         return bool(passed)
     cell = _cell_number()
-    before, where = _results.get(name, (None, None))
+    before, where = _results.get((kind, name), (None, None))
     fail_sticks = before is False and cell is not None and cell == where
-    _results[name] = (False if fail_sticks else passed, cell)
+    _results[kind, name] = (False if fail_sticks else passed, cell)
     if passed is False and _strict():
         raise AssertionError(line)
     return bool(passed)
@@ -184,7 +215,7 @@ def shorten(text, length):
     return text if len(text) <= length else text[: length - 3] + "..."
 
 
-def number(x, tol=1e-6):
+def format_value(x, tol=1e-6):
     """One number as text, rounded to `tol` (relative above 1); never "-0.0", never "np.float64(...)".
 
     Rounding twice, first to four more digits, keeps 0.125 from becoming 0.12 here and 0.13 there when two
@@ -195,8 +226,8 @@ def number(x, tol=1e-6):
     if isinstance(x, (int, np.integer)):
         return str(int(x))
     if isinstance(x, (complex, np.complexfloating)):
-        imag = number(x.imag, tol)
-        return number(x.real, tol) + ("" if imag.startswith("-") else "+") + imag + "j"
+        imag = format_value(x.imag, tol)
+        return format_value(x.real, tol) + ("" if imag.startswith("-") else "+") + imag + "j"
     x = float(x)
     if x != x:
         return "NaN"
@@ -208,6 +239,11 @@ def number(x, tol=1e-6):
 
 
 # ------------------------------------------------------------------------------------------------ inside
+
+
+def _wrapped(line):
+    """The line in rows of at most WIDTH columns, broken between words only."""
+    return textwrap.fill(line, WIDTH, subsequent_indent=INDENT, break_long_words=False, break_on_hyphens=False)
 
 
 def _plain(text):
@@ -246,7 +282,7 @@ def _compare(value, expected, tol, broadcast):
     if isinstance(tol, bool) or not isinstance(tol, (int, float, np.number)):
         raise _Unusable(f"tol is {describe(tol)}, expected a number")
     if not (0 <= tol < np.inf):
-        raise _Unusable(f"tol is {number(tol)}, expected a finite number of at least 0")
+        raise _Unusable(f"tol is {format_value(tol)}, expected a finite number of at least 0")
     value, expected = _as_numbers("value", value), _as_numbers("expected", expected)
     if value.shape != expected.shape and (expected.ndim or not broadcast):
         raise _Unusable(f"value has shape {value.shape}, expected {expected.shape}")
@@ -268,7 +304,8 @@ def _compare(value, expected, tol, broadcast):
     wrong = np.flatnonzero(~np.atleast_1d(right))
     where = tuple(int(i) for i in np.unravel_index(wrong[0], value.shape))
     fine = 0.01 * tol or 1e-14  # finer than the tolerance, so that got and expected never look alike
-    got, wanted = number(value[where], fine), number(np.broadcast_to(expected, value.shape)[where], fine)
+    got = format_value(value[where], fine)
+    wanted = format_value(np.broadcast_to(expected, value.shape)[where], fine)
     finite = difference[~right & np.isfinite(difference)]
     nan = int(np.count_nonzero(np.isnan(v) & ~right))
     infinite = int(np.count_nonzero(np.isinf(v) & ~right))
@@ -286,7 +323,8 @@ def _between(value, low, high):
         if isinstance(bound, (bool, np.bool_)) or not isinstance(bound, (int, float, np.number)) or bound != bound:
             raise _Unusable(f"{role} is {describe(bound)}, expected a number")
     if low > high or (low == -np.inf and high == np.inf):
-        raise _Unusable(f"the bounds are {number(low)} and {number(high)}, expected the lower one first, one finite")
+        given = f"{format_value(low)} and {format_value(high)}"
+        raise _Unusable(f"the bounds are {given}, expected the lower one first, one finite")
     if np.iscomplexobj(value):
         raise _Unusable(f"value is {describe(value)}, expected real numbers")
     value = _as_numbers("value", value)
@@ -294,16 +332,16 @@ def _between(value, low, high):
         raise _Unusable(f"value has shape {value.shape}: there is nothing to compare")
     if value.dtype == bool:
         raise _Unusable("value is bool: True/False is not a number here")
-    bounds = f"between {number(low)} and {number(high)}"
+    bounds = f"between {format_value(low)} and {format_value(high)}"
     if low == -np.inf:
-        bounds = f"at most {number(high)}"
+        bounds = f"at most {format_value(high)}"
     if high == np.inf:
-        bounds = f"at least {number(low)}"
+        bounds = f"at least {format_value(low)}"
     wrong = np.flatnonzero(~((value >= low) & (value <= high)))
     if wrong.size == 0:
         return True, bounds if value.ndim == 0 else f"{_all(value.size)} {bounds}"
     where = tuple(int(i) for i in np.unravel_index(wrong[0], value.shape))
-    got = number(value[where], 1e-8)
+    got = format_value(value[where], 1e-8)
     if value.ndim == 0:
         return False, f"got {got}, expected {bounds}"
     return False, f"at {list(where)} got {got}, expected {bounds}; {wrong.size} of {value.size} values wrong"
@@ -357,7 +395,7 @@ def _size(x):
 
 def _matching(value, expected, tol):
     if value.size > 1 and expected.ndim == 0:
-        return f"all {value.size} values are {number(expected[()], tol)}, shape {value.shape}"
+        return f"all {value.size} values are {format_value(expected[()], tol)}, shape {value.shape}"
     if value.size > SHORT_ARRAY or value.ndim > 2:
         return f"{value.size} values match, shape {value.shape}"
     return _nested(value, tol)
@@ -365,7 +403,7 @@ def _matching(value, expected, tol):
 
 def _nested(array, tol):
     if array.ndim == 0:
-        return number(array[()], tol)
+        return format_value(array[()], tol)
     return "[" + ", ".join(_nested(row, tol) for row in array) + "]"
 
 

@@ -1,6 +1,33 @@
-"""Small things that several lessons compute with: a matrix with given singular values, the ellipse it makes."""
+"""Small things that several lessons compute with: matrices with given singular values, and two real data sets."""
+
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+
+DATA = Path(__file__).parent / "data"  # its README tells where the files come from
+
+
+class Labeled(NamedTuple):
+    """Samples and the number of the class that each belongs to."""
+
+    x: np.ndarray
+    labels: np.ndarray
+
+
+def iris():
+    """Fisher's 150 flowers: x (150, 4) in cm, labels 0 to 2, ordered by class (fifty each).
+
+    The columns are the length and width of the sepal, then of the petal.
+    """
+    rows = np.loadtxt(DATA / "iris.csv", delimiter=",", skiprows=1)
+    return Labeled(rows[:, :4], rows[:, 4].astype(int))
+
+
+def digits():
+    """1797 handwritten digits: x (1797, 8, 8) with ink from 0 to 1, labels 0 to 9."""
+    rows = np.loadtxt(DATA / "digits.csv.gz", delimiter=",")
+    return Labeled(rows[:, :64].reshape(-1, 8, 8) / 16, rows[:, 64].astype(int))
 
 
 def matrix_with(singular_values, rng):

@@ -32,7 +32,8 @@ def cell(monkeypatch):
 
 
 def line(capsys):
-    text = capsys.readouterr().out
+    """The only line that was printed, its rows joined again."""
+    text = capsys.readouterr().out.replace("\n" + checks.INDENT, " ")
     assert text.endswith("\n") and text.count("\n") == 1, f"not exactly one line: {text!r}"
     return text[:-1]
 
@@ -150,7 +151,7 @@ def test_an_int_of_64_bits_is_a_number_like_any_other(capsys, largest):
 def test_the_tolerance_is_a_millionth_unless_another_is_given(capsys):
     assert check_close("name", 1e-6, 0.0) is True
     assert check_close("name", 1.5e-6, 0.0) is False
-    assert checks.number(2 / 3) == "0.666667"
+    assert checks.format_value(2 / 3) == "0.666667"
 
 
 def test_a_difference_that_is_just_the_tolerance_is_allowed():
@@ -247,13 +248,13 @@ def test_a_comparison_prints_no_warning_and_changes_nothing(capsys):
     ],
 )
 def test_a_number_is_shown_with_the_digits_that_its_tolerance_leaves(x, tol, text):
-    assert checks.number(x, tol) == text
+    assert checks.format_value(x, tol) == text
 
 
 @settings(derandomize=True, deadline=None, max_examples=50)
 @given(st.floats(-1e6, 1e6), st.sampled_from([1e-3, 1e-6, 1e-9]))
 def test_a_rounded_number_is_within_its_tolerance_and_never_minus_zero(x, tol):
-    text = checks.number(x, tol)
+    text = checks.format_value(x, tol)
     assert abs(float(text) - x) <= 5.01 * tol * max(1, abs(x))
     assert text != "-0.0" and "float" not in text
 
@@ -386,16 +387,83 @@ def test_summary_names_what_failed(capsys):
     assert line(capsys) == "1 of 3 checks passed; failed: b, c"
 
 
-def test_summary_names_what_is_still_to_do(capsys):
-    check_true("a", True)
-    checks.record("layer_norm", None, "write it")
-    assert capsys.readouterr().out == "PASS - a\nTODO - layer_norm: write it\n"
-    assert summary() is True
-    assert line(capsys) == "1 of 1 checks passed; still to do: layer_norm"
-    checks.record("layer_norm", True)
+def test_a_long_line_is_broken_between_words_and_goes_on_indented(capsys):
+    check_true("word " * 30, True)
+    rows = capsys.readouterr().out.splitlines()
+    assert rows == ["PASS -" + " word" * 16, " " * 7 + " ".join(["word"] * 14)]
+    check_true("w" * 100, True)
+    assert capsys.readouterr().out.splitlines() == ["PASS -", " " * 7 + "w" * 100], "a word stays whole"
+    check_true("well-known" + " x" * 35 + " half-broken", True)
+    assert capsys.readouterr().out.splitlines()[1] == " " * 7 + "half-broken"
+
+
+def test_a_line_of_88_columns_is_not_broken(capsys):
+    check_true("x " * 40 + "y", True)
+    assert capsys.readouterr().out.count("\n") == 1
+    check_true("x " * 40 + "yz", True)
+    assert capsys.readouterr().out.count("\n") == 2
+
+
+def exercise(name, passed):
+    return checks.record(name, passed, kind="exercise")
+
+
+def solution(name, passed):
+    return checks.record(f"solution of {name}", passed, kind="solution")
+
+
+def said_by_summary(capsys):
     capsys.readouterr()
-    summary()
-    assert line(capsys) == "2 of 2 checks passed"
+    returned = summary()
+    return returned, line(capsys)
+
+
+def test_summary_counts_exercises_apart_from_checks(capsys):
+    check_true("a", True)
+    exercise("my_a", True)
+    exercise("my_b", False)
+    exercise("my_c", None)
+    exercise("my_d", None)
+    text = "1 of 1 checks passed; exercises: 1 passed, 1 failed (my_b), 2 to do (my_c, my_d)"
+    assert said_by_summary(capsys) == (False, text)
+
+
+def test_summary_accepts_an_exercise_that_is_to_do(capsys):
+    check_true("a", True)
+    exercise("my_a", None)
+    assert said_by_summary(capsys) == (True, "1 of 1 checks passed; exercises: 1 to do (my_a)")
+    exercise("my_a", True)
+    assert said_by_summary(capsys) == (True, "1 of 1 checks passed; exercises: 1 passed")
+
+
+def test_summary_names_a_solution_only_if_it_failed(capsys):
+    check_true("a", False)
+    exercise("my_a", None)
+    solution("my_a", True)
+    assert said_by_summary(capsys) == (False, "0 of 1 checks passed; failed: a; exercises: 1 to do (my_a)")
+    solution("my_a", False)
+    assert said_by_summary(capsys) == (
+        False,
+        "0 of 1 checks passed; failed: a, solution of my_a; exercises: 1 to do (my_a)",
+    )
+
+
+def test_summary_of_exercises_alone_needs_one_that_passed(capsys):
+    exercise("my_a", None)
+    assert said_by_summary(capsys) == (False, "exercises: 1 to do (my_a)")
+    exercise("my_b", True)
+    assert said_by_summary(capsys) == (True, "exercises: 1 passed, 1 to do (my_a)")
+
+
+def test_a_solution_alone_is_not_a_success(capsys):
+    solution("my_a", True)
+    assert said_by_summary(capsys) == (False, "no checks have run")
+
+
+def test_a_check_and_an_exercise_of_one_name_are_two_results(capsys):
+    check_true("my_a", True)
+    exercise("my_a", False)
+    assert said_by_summary(capsys) == (False, "1 of 1 checks passed; exercises: 1 failed (my_a)")
 
 
 def test_summary_without_checks_is_not_a_success(capsys):
@@ -504,8 +572,17 @@ def test_strict_mode_raises_the_line_it_printed(capsys, monkeypatch, fail):
 def test_strict_mode_lets_passing_and_unfinished_ones_through(monkeypatch):
     monkeypatch.setenv("HELPERS_STRICT", "1")
     assert check_true("a", True)
-    assert checks.record("b", None, "write it") is False
+    assert exercise("my_b", None) is False
     assert summary() is True
+
+
+@pytest.mark.parametrize("result", [exercise, solution])
+def test_strict_mode_does_not_accept_a_failed_exercise_or_solution(monkeypatch, result):
+    check_true("a", True)
+    result("my_b", False)
+    monkeypatch.setenv("HELPERS_STRICT", "1")
+    with pytest.raises(AssertionError, match="1 of 1 checks passed; .*my_b"):
+        summary()
 
 
 def test_strict_mode_does_not_accept_a_summary_of_nothing(monkeypatch):
@@ -537,7 +614,7 @@ def test_a_rehearsal_ends_also_when_its_block_raises(monkeypatch):
     with pytest.raises(KeyError), not_counted():
         raise KeyError
     check_true("a", True)
-    assert "a" in checks._results
+    assert ("check", "a") in checks._results
 
 
 # --------------------------------------------------------------------------- what a notebook shows of a check
@@ -549,7 +626,8 @@ def display_of(source, shell):
     for transformer in shell.ast_transformers:
         tree = transformer.visit(tree)
     *before, last = tree.body
-    namespace = {"check_true": lambda *_: True, "summary": lambda: True, "x": SimpleNamespace(summary=lambda: True)}
+    namespace = dict.fromkeys(("check_true", "check_between", "summary"), lambda *_: True)
+    namespace["x"] = SimpleNamespace(summary=lambda: True)
     exec(compile(ast.Module(before, []), "cell", "exec"), namespace)
     return eval(compile(ast.Expression(last.value), "cell", "eval"), namespace) if isinstance(last, ast.Expr) else None
 
@@ -563,7 +641,7 @@ def shell(monkeypatch):
     return shell
 
 
-@pytest.mark.parametrize("source", ["check_true('a', True)", "y = 1\nsummary()"])
+@pytest.mark.parametrize("source", ["check_true('a', True)", "check_between('a', 1, 0, 2)", "y = 1\nsummary()"])
 def test_a_cell_that_ends_in_a_check_displays_no_value(shell, source):
     assert display_of(source, shell) is None
 

@@ -1,9 +1,13 @@
 """The small things that several lessons compute with."""
 
+import hashlib
+import re
+
 import numpy as np
 import pytest
 
-from helpers import ellipse, matrix_with
+from helpers import digits, ellipse, iris, matrix_with
+from helpers.examples import DATA
 
 
 def test_matrix_with_has_the_singular_values_asked_for():
@@ -27,3 +31,24 @@ def test_matrix_with_refuses_what_are_no_singular_values(values):
 def test_ellipse_is_the_image_of_the_unit_circle():
     points = ellipse([[2, 0], [0, 1]], points=5)
     np.testing.assert_allclose(points, [[2, 0, -2, 0, 2], [0, 1, 0, -1, 0]], atol=1e-12)
+
+
+def test_the_data_are_those_that_their_readme_describes():
+    table = re.findall(r"^\| `([^`]+)` \|.*\| `([0-9a-f]{64})` \|$", (DATA / "README.md").read_text(), re.MULTILINE)
+    files = {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in DATA.iterdir() if path.suffix != ".md"
+    }
+    assert dict(table) == files
+
+
+def test_iris_has_fifty_flowers_of_each_kind():
+    x, labels = iris()
+    assert x.shape == (150, 4) and np.bincount(labels).tolist() == [50, 50, 50]
+    assert x[0].tolist() == [5.1, 3.5, 1.4, 0.2]
+
+
+def test_digits_are_images_with_ink_from_0_to_1():
+    x, labels = digits()
+    assert x.shape == (1797, 8, 8) and sorted(set(labels)) == list(range(10))
+    assert (x.min(), x.max()) == (0, 1)
+    assert labels[0] == 0 and x[0, :, 0].max() == 0  # the first is a zero, and its left edge is empty

@@ -7,9 +7,14 @@ from statistics import median
 
 import nbformat
 import pytest
-from lessons import LESSONS, ROOT, read
+from lessons import LESSONS, ROOT, core_counts, core_minutes, is_hidden, read
 
 MAX_BYTES = 400_000
+MAX_CORE_MINUTES = 45
+MAX_VISIBLE_LINES = 20
+MAX_COLUMNS = 88
+DRAWING = r"\b(new_figure|show|Panel|lines|bars|points|cells|arrows|label_line)\(|\bax(es)?\b[.\[]|\bsns\."
+MATHEMATICS = "√σ∑²³₀₁₂₃₄₅₆₇₈₉ᵀ‖≤≥∈"  # belongs between dollar signs, or into code
 HEADINGS = ["Exercises", "Skill check", "Recap", "Your notes", "References"]
 
 
@@ -50,15 +55,42 @@ def test_it_is_a_valid_notebook_of_a_size_to_share(lesson):
     assert lesson.stat().st_size <= MAX_BYTES
 
 
+def tags(cell):
+    return set(cell.metadata.get("tags", []))
+
+
 def test_it_begins_with_title_promise_goals_needs_and_time(lesson):
-    first, second = read(lesson).cells[:2]
+    first = read(lesson).cells[0]
     assert first.cell_type == "markdown" and first.source.startswith(f"# {lesson.stem[:2]} ")
     for part in ("**You will be able to**", "**You need**", "**Time**"):
         assert part in first.source
     goals = re.findall(r"^- ", first.source, flags=re.MULTILINE)
     assert len(goals) == 3
-    assert re.search(r"\d+ minutes", first.source)
-    assert second.cell_type == "code" and '(p / "helpers" / "norms.py").is_file()' in second.source
+
+
+def test_its_minutes_are_those_of_its_core_path(lesson):
+    """Rounded up to 5; the exercises say their own."""
+    minutes = core_minutes(lesson)
+    assert minutes <= MAX_CORE_MINUTES, core_counts(lesson)
+    stated, exercises = re.search(
+        r"\*\*Time\*\*\D+(\d+) minutes\D+(\d+) minutes", read(lesson).cells[0].source
+    ).groups()
+    assert int(stated) == 5 * -(-minutes // 5), f"{minutes:.1f}: {core_counts(lesson)}"
+    assert int(exercises) % 5 == 0
+
+
+def test_the_setup_cell_is_the_first_code_cell_folded_behind_a_line_that_says_so(lesson):
+    setup = code_cells(lesson)[0]
+    assert tags(setup) == {"setup"} and is_hidden(setup)
+    assert setup.source.startswith("# Setup: imports; run this first\n")
+    assert '(p / "helpers" / "norms.py").is_file()' in setup.source
+
+
+def test_a_picture_is_among_the_first_cells(lesson):
+    shown = [
+        cell for cell in code_cells(lesson)[:4] for output in cell.outputs if "image/png" in output.get("data", {})
+    ]
+    assert shown
 
 
 def test_sections_and_closing_parts_come_in_order(lesson):
@@ -76,11 +108,68 @@ def test_there_is_one_title_and_no_heading_level_is_skipped(lesson):
     assert all(after <= before + 1 for before, after in zip(levels, levels[1:], strict=False))
 
 
-def test_cells_are_short_and_few(lesson):
-    lengths = [len(cell.source.splitlines()) for cell in code_cells(lesson)]
-    assert len(read(lesson).cells) <= 45
+def test_visible_cells_are_short(lesson):
+    lengths = [len(cell.source.splitlines()) for cell in code_cells(lesson) if not is_hidden(cell)]
     assert median(lengths) <= 8
-    assert max(lengths) <= 25
+    assert max(lengths) <= MAX_VISIBLE_LINES
+
+
+def test_no_line_of_code_is_too_wide_for_a_projector(lesson):
+    lines = [line for cell in code_cells(lesson) for line in cell.source.splitlines()]
+    assert [line for line in lines if len(line) > MAX_COLUMNS] == []
+
+
+def test_a_line_of_code_assigns_one_thing(lesson):
+    """`y, mean, var = batch_norm(x)` unpacks a result; `a, b = 1, 2` packs two assignments into a line."""
+    packed = []
+    for cell in code_cells(lesson):
+        for node in ast.walk(ast.parse(cell.source)):
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple):
+                packed += [ast.unparse(node) for target in node.targets if isinstance(target, ast.Tuple)]
+        packed += [line for line in cell.source.splitlines() if re.search(r";\s*\w", line.split("#")[0].split('"')[0])]
+    assert packed == []
+
+
+def test_drawing_is_folded_behind_a_line_that_says_what_it_draws(lesson):
+    for cell in code_cells(lesson):
+        if "picture" in tags(cell):
+            assert is_hidden(cell)
+            assert re.match(r"# (Picture|Explorer): \S.{8,}\n", cell.source), cell.source[:100]
+        elif not is_hidden(cell) and not lesson.stem.startswith("00"):
+            assert not re.search(DRAWING, cell.source), cell.source
+
+
+def test_only_setup_pictures_and_solutions_are_folded(lesson):
+    for cell in code_cells(lesson):
+        assert is_hidden(cell) == bool(tags(cell) & {"setup", "picture", "solution"}), cell.source[:100]
+        assert tags(cell) <= {"setup", "picture", "solution", "exercise", "answer"}
+
+
+def test_every_prediction_is_answered_by_a_cell_that_the_learners_copy_brings_unrun(lesson):
+    """Between a prediction and the next one, or the next section, stands a cell with the tag `answer`."""
+    asked = None
+    for cell in read(lesson).cells:
+        ends = cell.cell_type == "markdown" and re.search("^## ", cell.source, flags=re.MULTILINE)
+        if asked and (ends or "only=" in cell.source):
+            raise AssertionError(f"no cell with the tag answer follows {asked}")
+        if cell.cell_type == "code" and "only=" in cell.source:
+            asked = cell.source
+        elif "answer" in tags(cell):
+            asked = None
+    assert asked is None
+
+
+def test_formulas_are_typeset(lesson):
+    # Inside <details> JupyterLab typesets nothing.
+    apart = r"```.*?```|<details>.*?</details>|\$\$.*?\$\$|\$[^$]+\$|`[^`\n]+`"
+    text = re.sub(apart, "", prose(lesson), flags=re.DOTALL)
+    found = [line for line in text.splitlines() if set(line) & set(MATHEMATICS)]
+    assert found == []
+
+
+def test_no_lesson_has_colors_of_its_own(lesson):
+    for cell in code_cells(lesson):
+        assert not re.search(r"#[0-9A-Fa-f]{6}\b", cell.source)
 
 
 def test_every_section_has_a_prediction_or_asks_and_a_check(lesson):
@@ -102,43 +191,63 @@ def test_every_section_has_a_prediction_or_asks_and_a_check(lesson):
 def test_it_has_explorers_and_exercises(lesson):
     code = "\n".join(cell.source for cell in code_cells(lesson))
     first = lesson.stem.startswith("00")
-    assert len(re.findall(r"^Explorer\(", code, flags=re.MULTILINE)) >= (1 if first else 2)
+    assert re.findall(r"^Explorer\(", code, flags=re.MULTILINE)
     assert sum("exercise" in cell.metadata.get("tags", []) for cell in code_cells(lesson)) == (1 if first else 3)
     assert "**Trap" in prose(lesson) or first
 
 
+def tagged(path, tag):
+    return [cell for cell in code_cells(path) if tag in cell.metadata.get("tags", [])]
+
+
+def exercise_names(path):
+    return [re.search(r'check_exercise\("(\w+)"', cell.source)[1] for cell in tagged(path, "exercise")]
+
+
+def defined(cell, name):
+    return next(n for n in ast.parse(cell.source).body if getattr(n, "name", "") == name)
+
+
 def test_each_exercise_is_a_stub_to_do_and_a_hidden_solution_that_passes(lesson):
-    stubs = [cell for cell in code_cells(lesson) if "exercise" in cell.metadata.get("tags", [])]
-    solutions = [cell for cell in code_cells(lesson) if "solution" in cell.metadata.get("tags", [])]
-    assert len(stubs) == len(solutions)
-    for stub, solution in zip(stubs, solutions, strict=True):
-        name = re.search(r'check_exercise\("(\w+)"', stub.source)[1]
-        assert f'check_exercise("{name}"' in solution.source
-        assert stub.outputs[0].text.startswith(f"TODO - {name}")
-        assert solution.outputs[0].text.startswith(f"PASS - {name}")
+    stubs, solutions = tagged(lesson, "exercise"), tagged(lesson, "solution")
+    for name, stub, solution in zip(exercise_names(lesson), stubs, solutions, strict=True):
+        assert name.startswith("my_")
+        assert stub.source.splitlines()[-1] == f'check_exercise("{name}", {name})'
+        assert solution.source.splitlines()[-1] == f'check_exercise("{name}", {name}, solution=True)'
+        assert stub.outputs[0].text.startswith(f"TODO - {name}: ")
+        assert solution.outputs[0].text.startswith(f"PASS - solution of {name}: ")
         assert solution.metadata.get("jupyter", {}).get("source_hidden") is True
-        function = next(n for n in ast.parse(stub.source).body if isinstance(n, (ast.FunctionDef, ast.ClassDef)))
-        solved = next(n for n in ast.parse(solution.source).body if getattr(n, "name", "") == function.name)
+        function, solved = defined(stub, name), defined(solution, name)
         if isinstance(function, ast.FunctionDef):
             assert ast.dump(function.args) == ast.dump(solved.args), "stub and solution have the same arguments"
     assert prose(lesson).count("<summary>") >= 2 * len(stubs), "hints"
+
+
+def test_an_exercise_has_one_name_wherever_it_is_mentioned(lesson):
+    """Also in the text: `layer_norm(...)` would be the helper."""
+    told = "\n".join(cell.source for cell in read(lesson).cells if "write" in cell.source.lower())
+    for name in exercise_names(lesson):
+        assert not re.search(rf"[Ww]rite `{name.removeprefix('my_')}\b", told)
 
 
 def test_it_ends_with_a_summary_in_which_all_checks_passed(lesson):
     """Two checks of one name would count once, so this also holds their names apart."""
     last = read(lesson).cells[-1]
     assert last.source == "summary()"
-    passed, ran = re.fullmatch(r"(\d+) of (\d+) checks passed\n", last.outputs[0].text).groups()
+    line = " ".join(last.outputs[0].text.split())
+    passed, ran, exercises = re.fullmatch(r"(\d+) of (\d+) checks passed; exercises: (.*)", line).groups()
     assert passed == ran
+    names = exercise_names(lesson)
+    assert exercises == f"{len(names)} to do ({', '.join(names)})"
     lines = "".join(streams(lesson, "stdout")).splitlines()
-    in_rehearsal = sum(
+    not_counted = sum(
         line.startswith("PASS - ")
         for cell in code_cells(lesson)
         if "not_counted" in cell.source
         for o in cell.outputs
         for line in o.get("text", "").splitlines()
     )
-    assert int(ran) == sum(line.startswith("PASS - ") for line in lines) - in_rehearsal
+    assert int(ran) + len(names) == sum(line.startswith("PASS - ") for line in lines) - not_counted
 
 
 def test_a_fail_stands_only_where_it_is_rehearsed(lesson):

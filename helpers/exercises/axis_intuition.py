@@ -5,7 +5,7 @@ import operator
 import numpy as np
 
 from .. import norms
-from .machinery import Exercise, Mistake, Unsuitable, case
+from .checker import Exercise, Mistake, WrongKind, case
 
 # ------------------------------------------------------------------------------------------ statistic_axes
 
@@ -36,13 +36,13 @@ def _run_axes(attempt, norm, ndim):
             raise TypeError
         axes = [operator.index(axis) for axis in axes]
     except (TypeError, ValueError):
-        raise Unsuitable("the answer is not a tuple of whole numbers, the axes") from None
+        raise WrongKind("the answer is not a tuple of whole numbers, the axes") from None
     for axis in axes:
         if not -ndim <= axis < ndim:
-            raise Unsuitable(f"axis {axis} does not exist in a tensor with {ndim} axes")
+            raise WrongKind(f"axis {axis} does not exist in a tensor with {ndim} axes")
     axes = sorted(axis % ndim for axis in axes)
     if len(set(axes)) < len(axes):
-        raise Unsuitable(f"an axis is named twice: {tuple(axes)}")
+        raise WrongKind(f"an axis is named twice: {tuple(axes)}")
     return tuple(axes)
 
 
@@ -70,8 +70,8 @@ def _axes_from_the_end(norm, ndim):
 
 
 STATISTIC_AXES = Exercise(
-    name="statistic_axes",
-    signature="statistic_axes(norm, ndim)",
+    name="my_statistic_axes",
+    signature="my_statistic_axes(norm, ndim)",
     reference=_statistic_axes,
     cases=_axes_cases,
     run=_run_axes,
@@ -298,8 +298,8 @@ def _layer_norm_all_results(x, gamma, beta, eps=1e-5):
 
 
 LAYER_NORM = Exercise(
-    name="layer_norm",
-    signature="layer_norm(x, gamma, beta, eps=1e-5)",
+    name="my_layer_norm",
+    signature="my_layer_norm(x, gamma, beta, eps=1e-5)",
     reference=_layer_norm,
     cases=_layer_norm_cases,
     tol=1e-4,
@@ -406,8 +406,8 @@ def _batch_norm_folded(x, gamma, beta, eps=1e-5):
 
 
 BATCH_NORM_NCHW = Exercise(
-    name="batch_norm_nchw",
-    signature="batch_norm_nchw(x, gamma, beta, eps=1e-5)",
+    name="my_batch_norm_nchw",
+    signature="my_batch_norm_nchw(x, gamma, beta, eps=1e-5)",
     reference=_batch_norm_nchw,
     cases=_batch_norm_cases,
     tol=1e-4,

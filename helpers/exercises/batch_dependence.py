@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .machinery import Exercise, Mistake, case
+from .checker import Exercise, Mistake, case
 
 # ---------------------------------------------------------------------------------------------- batch_norm
 
@@ -86,8 +86,8 @@ def _batch_norm_by_columns(x, gamma, beta, mean, var, training, eps=1e-5):
 
 
 BATCH_NORM = Exercise(
-    name="batch_norm",
-    signature="batch_norm(x, gamma, beta, mean, var, training, eps=1e-5)",
+    name="my_batch_norm",
+    signature="my_batch_norm(x, gamma, beta, mean, var, training, eps=1e-5)",
     reference=_batch_norm,
     cases=_batch_norm_cases,
     tol=1e-4,
@@ -164,87 +164,79 @@ BATCH_NORM = Exercise(
 # ----------------------------------------------------------------------------------------- fold_batch_norm
 
 
-def _column(scale, weight):
-    """One number per output, shaped to multiply a weight (out, in, ...)."""
-    return scale.reshape(-1, *[1] * (weight.ndim - 1))
+def _fold(w, b, gamma, beta, mean, var, eps=1e-5):
+    """gamma * (x @ w + b - mean) / sqrt(var + eps) + beta as one weight and one bias.
 
-
-def _fold(weight, bias, gamma, beta, mean, var, eps=1e-5):
-    """gamma * (W x + b - mean) / sqrt(var + eps) + beta as one weight and one bias.
-
-    weight (out, in, ...), all others (out,). Source: Jacob et al. 2017, arXiv:1712.05877, section 3.2.
+    w (in, out), all others (out,). Source: Jacob et al. 2017, arXiv:1712.05877, section 3.2.
     """
     scale = gamma / np.sqrt(var + eps)
-    return weight * _column(scale, weight), (bias - mean) * scale + beta
+    return w * scale, (b - mean) * scale + beta
 
 
 def _fold_cases(rng):
-    def one(*shape, scale=1.0, **kwargs):
-        out = shape[0]
-        weight, bias = scale * rng.standard_normal(shape), rng.uniform(0.5, 2.0, out)
-        gamma, beta = rng.uniform(1.5, 3.0, out), rng.uniform(0.5, 2.0, out)
-        mean, var = rng.uniform(3.0, 5.0, out), scale**2 * rng.uniform(2.0, 4.0, out)
-        return case(weight, bias, gamma, beta, mean, var, **kwargs)
+    def one(inputs, outputs, *, scale=1.0, **kwargs):
+        w, b = scale * rng.standard_normal((inputs, outputs)), rng.uniform(0.5, 2.0, outputs)
+        gamma, beta = rng.uniform(1.5, 3.0, outputs), rng.uniform(0.5, 2.0, outputs)
+        mean, var = rng.uniform(3.0, 5.0, outputs), scale**2 * rng.uniform(2.0, 4.0, outputs)
+        return case(w, b, gamma, beta, mean, var, **kwargs)
 
     return [
-        one(4, 6, label="linear layer"),
-        one(5, 5, label="square weight"),
-        one(3, 2, 3, 5, label="convolution"),
-        one(4, 4, 4, 4, label="convolution, all sizes equal"),
-        one(4, 6, scale=1e-3, label="tiny variance"),
-        one(4, 6, eps=0.5, label="large eps"),
+        one(6, 4, label="more inputs than outputs"),
+        one(2, 5, label="more outputs than inputs"),
+        one(5, 5, label="square w"),
+        one(6, 4, scale=1e-3, label="tiny variance"),
+        one(6, 4, eps=0.5, label="large eps"),
     ]
 
 
-def _fold_with(scale=None, new_weight=None, new_bias=None):
+def _fold_with(scale=None, new_w=None, new_b=None):
     """The reference with its scale, its weight or its bias replaced."""
     scale = scale or (lambda gamma, var, eps: gamma / np.sqrt(var + eps))
-    new_weight = new_weight or (lambda weight, s: weight * _column(s, weight))
-    new_bias = new_bias or (lambda bias, mean, s, beta: (bias - mean) * s + beta)
+    new_w = new_w or (lambda w, s: w * s)
+    new_b = new_b or (lambda b, mean, s, beta: (b - mean) * s + beta)
 
-    def attempt(weight, bias, gamma, beta, mean, var, eps=1e-5):
+    def attempt(w, b, gamma, beta, mean, var, eps=1e-5):
         s = scale(gamma, var, eps)
-        return new_weight(weight, s), new_bias(bias, mean, s, beta)
+        return new_w(w, s), new_b(b, mean, s, beta)
 
     return attempt
 
 
-def _fold_einsum(weight, bias, gamma, beta, mean, var, eps=1e-5):
+def _fold_einsum(w, b, gamma, beta, mean, var, eps=1e-5):
     inverse = (var + eps) ** -0.5
-    return [np.einsum("o...,o->o...", weight, gamma * inverse), beta + gamma * inverse * bias - gamma * inverse * mean]
+    return [np.einsum("io,o->io", w, gamma * inverse), beta + gamma * inverse * b - gamma * inverse * mean]
 
 
-def _fold_by_probing(weight, bias, gamma, beta, mean, var, eps=1e-5):
+def _fold_by_probing(w, b, gamma, beta, mean, var, eps=1e-5):
     """Push the unit vectors and 0 through both layers and read the folded layer off."""
-    flat = weight.reshape(len(weight), -1)
 
     def both(x):
-        return gamma * (x @ flat.T + bias - mean) / np.sqrt(var + eps) + beta
+        return gamma * (x @ w + b - mean) / np.sqrt(var + eps) + beta
 
-    at_zero = both(np.zeros((1, flat.shape[1])))
-    return (both(np.eye(flat.shape[1])) - at_zero).T.reshape(weight.shape), at_zero.ravel()
+    at_zero = both(np.zeros((1, len(w))))
+    return both(np.eye(len(w))) - at_zero, at_zero.ravel()
 
 
 FOLD_BATCH_NORM = Exercise(
-    name="fold_batch_norm",
-    signature="fold_batch_norm(weight, bias, gamma, beta, mean, var, eps=1e-5)",
+    name="my_fold_batch_norm",
+    signature="my_fold_batch_norm(w, b, gamma, beta, mean, var, eps=1e-5)",
     reference=_fold,
     cases=_fold_cases,
     tol=1e-5,
+    results=("weight", "bias"),
     variants=[_fold_einsum, _fold_by_probing],
     mistakes=[
         Mistake(
-            _fold_with(new_weight=lambda weight, s: weight * s),
-            "you scaled the last axis of the weight; the outputs are axis 0, so the scale needs axes of size 1 behind "
-            "it (with all sizes equal nothing complains)",
+            _fold_with(new_w=lambda w, s: w * s[:, None]),
+            "you scaled the rows of w, one for each input; in x @ w every output is a column, so the scale goes along "
+            "the last axis",
         ),
         Mistake(
-            _fold_with(new_weight=lambda weight, s: weight * s[:, None]),
-            "your scale has shape (out, 1): right for a linear layer, but in a convolution it meets the wrong axis; it "
-            "needs as many axes as the weight",
+            _fold_with(new_w=lambda w, s: w.T * s[:, None]),
+            "your weight has shape (out, in), as PyTorch stores it; here w is (in, out), as in x @ w",
         ),
         Mistake(
-            _fold_with(new_weight=lambda weight, s: weight),
+            _fold_with(new_w=lambda w, s: w),
             "your bias is right, but you returned the old weight; its outputs need the scale too",
         ),
         Mistake(
@@ -272,35 +264,39 @@ FOLD_BATCH_NORM = Exercise(
             "you left gamma out of the scale",
         ),
         Mistake(
-            _fold_with(new_bias=lambda bias, mean, s, beta: (bias + mean) * s + beta),
+            _fold_with(new_b=lambda b, mean, s, beta: b * s + beta),
+            "the mean is missing from your bias: batch norm subtracts it before it scales",
+        ),
+        Mistake(
+            _fold_with(new_b=lambda b, mean, s, beta: (b + mean) * s + beta),
             "the mean has the wrong sign in your bias: it is subtracted before the scale",
         ),
         Mistake(
-            _fold_with(new_bias=lambda bias, mean, s, beta: (mean - bias) * s + beta),
+            _fold_with(new_b=lambda b, mean, s, beta: (mean - b) * s + beta),
             "in your bias, bias and mean have changed places: the bias is what comes in, the mean is subtracted",
         ),
         Mistake(
-            _fold_with(new_bias=lambda bias, mean, s, beta: bias + beta - mean * s),
-            "you did not scale the old bias; it goes through batch norm together with weight · x",
+            _fold_with(new_b=lambda b, mean, s, beta: b + beta - mean * s),
+            "you did not scale the old bias; it goes through batch norm together with x @ w",
         ),
         Mistake(
-            _fold_with(new_bias=lambda bias, mean, s, beta: bias * s - mean + beta),
+            _fold_with(new_b=lambda b, mean, s, beta: b * s - mean + beta),
             "you did not scale the mean; it is subtracted before the division, so the scale applies to it too",
         ),
         Mistake(
-            _fold_with(new_bias=lambda bias, mean, s, beta: (bias - mean + beta) * s),
+            _fold_with(new_b=lambda b, mean, s, beta: (b - mean + beta) * s),
             "you scaled beta too; it is added after the scale",
         ),
         Mistake(
-            _fold_with(new_bias=lambda bias, mean, s, beta: beta - mean * s),
+            _fold_with(new_b=lambda b, mean, s, beta: beta - mean * s),
             "your bias is only batch norm's own shift; the old bias of the layer is missing",
         ),
         Mistake(
-            _fold_with(new_bias=lambda bias, mean, s, beta: (bias - mean) * s),
+            _fold_with(new_b=lambda b, mean, s, beta: (b - mean) * s),
             "beta is missing from your bias",
         ),
         Mistake(
-            _fold_with(new_bias=lambda bias, mean, s, beta: bias),
+            _fold_with(new_b=lambda b, mean, s, beta: b),
             "you folded the weight but returned the old bias; the shift of batch norm belongs into it",
         ),
     ],
@@ -401,8 +397,8 @@ def _everything(x, mask, eps=1e-5):
 
 
 MASKED_BATCH_NORM = Exercise(
-    name="masked_batch_norm",
-    signature="masked_batch_norm(x, mask, eps=1e-5)",
+    name="my_masked_batch_norm",
+    signature="my_masked_batch_norm(x, mask, eps=1e-5)",
     reference=_masked,
     cases=_masked_cases,
     tol=1e-4,

@@ -5,7 +5,7 @@ from math import sqrt
 import numpy as np
 
 from .. import precision
-from .machinery import Exercise, Mistake, case, matches
+from .checker import Exercise, Mistake, case, matches
 
 # ------------------------------------------------------------------------------------------- safe_rms_norm
 
@@ -143,8 +143,8 @@ def _safe_rms_norm_rescaled(x, gamma, eps=1e-5):
 
 
 SAFE_RMS_NORM = Exercise(
-    name="safe_rms_norm",
-    signature="safe_rms_norm(x, gamma, eps=1e-5)",
+    name="my_safe_rms_norm",
+    signature="my_safe_rms_norm(x, gamma, eps=1e-5)",
     reference=_safe_rms_norm,
     cases=_safe_cases,
     tol=2e-3,
@@ -347,8 +347,8 @@ def _welford_shifted(values):
 
 
 WELFORD = Exercise(
-    name="welford",
-    signature="welford(values)",
+    name="my_welford",
+    signature="my_welford(values)",
     reference=_welford,
     cases=_welford_cases,
     run=_run_welford,
@@ -479,8 +479,8 @@ def _merge_from_b(a, b):
 
 
 MERGE_VARIANCES = Exercise(
-    name="merge_variances",
-    signature="merge_variances(a, b)",
+    name="my_merge_variances",
+    signature="my_merge_variances(a, b)",
     reference=_merge_variances,
     cases=_merge_cases,
     variants=[_merge_to_the_mean, _merge_from_b],

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .. import norms
-from .machinery import Exercise, Mistake, Unsuitable, case
+from .checker import Exercise, Mistake, WrongKind, case
 
 
 def _unit(vector):
@@ -47,8 +47,8 @@ def _weight_norm_einsum(v, g):
 
 
 WEIGHT_NORM = Exercise(
-    name="weight_norm",
-    signature="weight_norm(v, g)",
+    name="my_weight_norm",
+    signature="my_weight_norm(v, g)",
     reference=_weight_norm,
     cases=_weight_norm_cases,
     tol=1e-5,  # a tiny number added to the length is no mistake
@@ -150,7 +150,7 @@ def _run_power_iteration(attempt, w, u, n_iter):
 
 
 def _must_start_from(u, step, length, stretch):
-    """Raise Unsuitable if the new u is another one from the same u again, or the same one from another u.
+    """Raise WrongKind if the new u is another one from the same u again, or the same one from another u.
 
     step(u): an answer of `length` items, the new u as item 1. stretch(item 0): 1 if that is exact.
     """
@@ -164,7 +164,7 @@ def _must_start_from(u, step, length, stretch):
             exact = bool(np.isclose(stretch(item), 1))
         except (TypeError, ValueError):  # something else than a number or a matrix
             exact = False
-        raise Unsuitable(EXACT if exact else FRESH)
+        raise WrongKind(EXACT if exact else FRESH)
 
 
 def _holds_a_start(answer, length, shape):
@@ -275,8 +275,8 @@ def _power_iteration_on_v(w, u, n_iter):
 
 
 POWER_ITERATION = Exercise(
-    name="power_iteration",
-    signature="power_iteration(w, u, n_iter)",
+    name="my_power_iteration",
+    signature="my_power_iteration(w, u, n_iter)",
     reference=_power_iteration,
     cases=_power_iteration_cases,
     run=_run_power_iteration,
@@ -445,8 +445,8 @@ def _spectral_norm_rooted(w, u):
 
 
 SPECTRAL_NORM = Exercise(
-    name="spectral_norm",
-    signature="spectral_norm(w, u)",
+    name="my_spectral_norm",
+    signature="my_spectral_norm(w, u)",
     reference=_spectral_norm,
     cases=_spectral_norm_cases,
     run=_run_spectral_norm,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .machinery import Exercise, Mistake, case
+from .checker import Exercise, Mistake, case
 
 # ------------------------------------------------------------------------------------ update_running_stats
 
@@ -79,8 +79,8 @@ def _update_channel_by_channel(running_mean, running_var, x, momentum=0.1):
 
 
 UPDATE_RUNNING_STATS = Exercise(
-    name="update_running_stats",
-    signature="update_running_stats(running_mean, running_var, x, momentum=0.1)",
+    name="my_update_running_stats",
+    signature="my_update_running_stats(running_mean, running_var, x, momentum=0.1)",
     reference=_update_running_stats,
     cases=_update_cases,
     variants=[_update_by_the_difference, _update_channel_by_channel],
@@ -157,8 +157,8 @@ def _momentum_cases(rng):
 
 
 TORCH_MOMENTUM_FROM_KERAS = Exercise(
-    name="torch_momentum_from_keras",
-    signature="torch_momentum_from_keras(keras_momentum)",
+    name="my_torch_momentum_from_keras",
+    signature="my_torch_momentum_from_keras(keras_momentum)",
     reference=_torch_momentum_from_keras,
     cases=_momentum_cases,
     variants=[
@@ -271,8 +271,8 @@ def _eval_channels_last(x, gamma, beta, running_mean, running_var, eps=1e-5):
 
 
 BATCH_NORM_EVAL = Exercise(
-    name="batch_norm_eval",
-    signature="batch_norm_eval(x, gamma, beta, running_mean, running_var, eps=1e-5)",
+    name="my_batch_norm_eval",
+    signature="my_batch_norm_eval(x, gamma, beta, running_mean, running_var, eps=1e-5)",
     reference=_batch_norm_eval,
     cases=_eval_cases,
     tol=1e-5,

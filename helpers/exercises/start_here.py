@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .machinery import Exercise, Mistake, case
+from .checker import Exercise, Mistake, case
 
 
 def _standardize(x):
@@ -20,8 +20,8 @@ def _cases(rng):
 
 
 STANDARDIZE = Exercise(
-    name="standardize",
-    signature="standardize(x)",
+    name="my_standardize",
+    signature="my_standardize(x)",
     reference=_standardize,
     cases=_cases,
     variants=[

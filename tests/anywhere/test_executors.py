@@ -6,9 +6,7 @@ import sys
 
 import nbformat
 import pytest
-from conftest import LESSONS
-
-every_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.stem)
+from conftest import some_lessons
 
 BREAK = "_divide_by_count(_sum_squares(x, axes), _group_size(x, axes)"  # in norms.py: the count of a variance
 
@@ -45,7 +43,7 @@ def command(executor, lesson, output):
     }[executor]
 
 
-@every_lesson
+@some_lessons(3, "papermill")
 def test_papermill_runs_a_lesson_and_gets_the_stored_text(lesson, run, papermill, same_text, tmp_path):
     output = tmp_path / lesson.name
     result = run(*command("papermill", lesson, output), PYTHONPATH=papermill)
@@ -53,7 +51,7 @@ def test_papermill_runs_a_lesson_and_gets_the_stored_text(lesson, run, papermill
     same_text(lesson, output)
 
 
-@every_lesson
+@some_lessons(3, "nbconvert")
 def test_nbconvert_runs_a_lesson_under_a_strange_path_on_two_threads(lesson, run, strange_tree, same_text, tmp_path):
     output = tmp_path / lesson.name
     threads = {"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"}

@@ -2,10 +2,10 @@
 
 The result is one line, and a learner's mistake is never a traceback:
 
-    TODO - layer_norm: ...                       the stub is untouched, or a `...` is left in it
-    PASS - layer_norm: 8 cases
-    FAIL - layer_norm: you divided by n - 1 ...  a known mistake gives the same outputs in every case
-    FAIL - layer_norm: case square x [...]: ...  otherwise the first case that differs, and where
+    TODO - my_layer_norm: ...                       the stub is untouched, or a `...` is left in it
+    PASS - my_layer_norm: 8 cases
+    FAIL - my_layer_norm: you divided by n - 1 ...  a known mistake gives the same outputs in every case
+    FAIL - my_layer_norm: case square x [...]: ...  otherwise the first case that differs, and where
 """
 
 import contextlib
@@ -63,17 +63,19 @@ class Mistake:
 class Exercise:
     """One exercise.
 
-    name: the name in `check_exercise(name, attempt)`; unique over all lessons.
-    signature: the call as the learner writes it, for messages: "layer_norm(x, gamma, beta, eps=1e-5)".
+    name: the name of the function that the learner writes, "my_layer_norm", as in `check_exercise(name, attempt)`;
+        unique over all lessons, and never the name of a helper.
+    signature: the call as the learner writes it, for messages: "my_layer_norm(x, gamma, beta, eps=1e-5)".
     reference: a correct function, or a correct class where the learner writes a class. It may return a
         number, an array, True/False, a text, or a tuple of these.
     cases: a function of a seeded `np.random.Generator` that returns the list of Cases.
     mistakes: list of Mistake. The cases must tell each of them from the reference and from the others.
     variants: at least two correct solutions written differently, for the tests.
+    results: what the items of a tuple are called in messages: ("weight", "bias").
     tol: tolerance as in `check_close`; wide enough for a solution that computes in float32.
     run: `run(attempt, *args, **kwargs)`, if trying a case is more than calling the attempt: driving a class
         through several updates, or bringing equivalent answers to one form. It passes on None and `...` and
-        raises `Unsuitable(sentence)` for an answer of the wrong kind.
+        raises `WrongKind(sentence)` for an answer of the wrong kind.
     compare: `compare(result, expected, tol)` -> (bool, text), if the usual comparison does not fit.
     """
 
@@ -83,26 +85,31 @@ class Exercise:
     cases: Callable[[np.random.Generator], list[Case]]
     mistakes: list[Mistake] = field(default_factory=list)
     variants: list[Callable] = field(default_factory=list)
+    results: tuple[str, ...] = ()
     tol: float = 1e-6
     run: Callable | None = None
     compare: Callable | None = None
 
 
-class Unsuitable(Exception):
+class WrongKind(Exception):
     """Raised by an exercise's `run` for an answer of the wrong kind; the message is shown to the learner."""
 
 
-def check_exercise(name, attempt):
+def check_exercise(name, attempt, *, solution=False):
     """Check the learner's function `attempt` against the exercise `name`; print one line, return a bool.
 
     An untouched stub is TODO: it returns False, is listed by `summary()`, and never raises. A wrong attempt
-    is FAIL with a diagnosis, and counts as a failing check. ValueError if there is no such exercise.
+    is FAIL with a diagnosis. The notebook's own solution is checked with `solution=True`: its line says so, and
+    the learner's result stays as it is. ValueError if there is no such exercise.
     """
     exercises = all_exercises()
     if not isinstance(name, str) or name not in exercises:
         given = shorten(repr(name), 60) if isinstance(name, str) else describe(name)
         raise ValueError(f"no exercise is called {given}; there are: {', '.join(sorted(exercises))}")
-    return record(name, *diagnose(exercises[name], attempt))
+    passed, text = diagnose(exercises[name], attempt)
+    if solution:
+        return record(f"solution of {name}", bool(passed), text, kind="solution")
+    return record(name, passed, text, kind="exercise")
 
 
 @functools.cache
@@ -221,7 +228,7 @@ def _outcome(exercise, attempt, c, printed=None):
         warnings.simplefilter("ignore")
         try:
             outcome.value = _frozen(call(attempt, *args, **kwargs))
-        except Unsuitable as error:
+        except WrongKind as error:
             outcome.problem = outcome.kind = str(error)
         except NotImplementedError:
             outcome.unfinished = True
@@ -298,14 +305,14 @@ def _time_limit(seconds):
 # --------------------------------------------------------------------------------------------- judging it
 
 
-def matches(result, expected, tol):
+def matches(result, expected, tol, names=()):
     """The usual comparison: (bool, text).
 
     Where one array is expected, a list counts as an array and a named tuple with a field `y` as its y. A tuple
-    `expected` needs a tuple or list of the same length, compared item by item.
+    `expected` needs a tuple or list of the same length, compared item by item; `names` are those of its items.
     """
     if isinstance(expected, tuple):
-        names = getattr(expected, "_fields", [f"item {i}" for i in range(len(expected))])
+        names = names or getattr(expected, "_fields", [f"item {i}" for i in range(len(expected))])
         if not isinstance(result, (tuple, list)) or len(result) != len(expected):
             return False, f"got {describe(result)}, expected {len(expected)} values"
         for i, name in enumerate(names):
@@ -332,7 +339,9 @@ def _judge(exercise, outcome, expected):
     if outcome.value is None and expected is not None:
         return False, "it returns None here; does every way through it end in a return?"
     try:
-        return (exercise.compare or matches)(outcome.value, expected, exercise.tol)
+        if exercise.compare:
+            return exercise.compare(outcome.value, expected, exercise.tol)
+        return matches(outcome.value, expected, exercise.tol, exercise.results)
     except Exception as error:  # what a strange answer does when it is looked at
         return False, f"the answer could not be compared ({explain(error)})"
 

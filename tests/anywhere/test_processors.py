@@ -1,0 +1,105 @@
+"""The lessons give the stored text and the stored pictures on other processors.
+
+OpenBLAS holds one set of routines ("kernel") for each generation of processors; NumPy uses vector units itself. Each
+adds up in another order, so the last digits differ. Here every lesson runs under every kernel that this processor can
+run, and with NumPy's vector units off: its cells by nbval, its figures and explorers by tests/test_pictures.py.
+"""
+
+import functools
+import os
+import subprocess
+import sys
+
+import pytest
+from conftest import LESSONS, ROOT, copy_tree, rotate
+
+KERNELS = ["Prescott", "Nehalem", "Sandybridge", "Haswell", "Zen", "SkylakeX"]  # the oldest first
+SAME = {"Prescott": "Katmai"}  # one set of routines in 64-bit builds; OpenBLAS tells the first of its names
+PLAIN = "no vector units in NumPy"
+# .ci/run takes the oldest kernel and one other; without ROTATE all are taken.
+PROCESSORS = [KERNELS[0], *rotate([*KERNELS[1:], PLAIN], 1, "processors")]
+
+# Which kernel OpenBLAS has chosen. NumPy of PyPI brings its own OpenBLAS, whose functions have a prefix or a suffix.
+ASK_OPENBLAS = """
+import ctypes, pathlib, sys
+import numpy
+folders = [pathlib.Path(numpy.__file__).parent.parent / "numpy.libs", pathlib.Path(numpy.__file__).parent / ".dylibs"]
+for file in [file for folder in folders for file in folder.glob("*openblas*")]:
+    library = ctypes.CDLL(str(file))
+    for name in ("scipy_openblas_get_corename64_", "scipy_openblas_get_corename", "openblas_get_corename"):
+        if hasattr(library, name):
+            function = getattr(library, name)
+            function.restype = ctypes.c_char_p
+            print(function().decode())
+            sys.exit()
+"""
+ASK_NUMPY = """
+from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
+print(*[name for name in __cpu_dispatch__ if __cpu_features__.get(name)])
+"""
+
+
+def answer(program, **environ):
+    result = subprocess.run(
+        [sys.executable, "-c", program], env=os.environ | environ, capture_output=True, text=True, timeout=60
+    )
+    return result.stdout.strip()
+
+
+@functools.cache
+def environment_of(processor):
+    """The variables that make this machine compute like `processor`, or a skip that says what it did instead."""
+    if processor == PLAIN:
+        features = answer(ASK_NUMPY)
+        if not features:
+            pytest.skip("this NumPy has no vector units that can be switched off here")
+        off = {"NPY_DISABLE_CPU_FEATURES": features}
+        if answer(ASK_NUMPY, **off):
+            pytest.skip(f"NumPy did not switch off {features}")
+        return off
+    chosen = answer(ASK_OPENBLAS, OPENBLAS_CORETYPE=processor)
+    if not chosen:
+        pytest.skip("this NumPy does not compute with an OpenBLAS of its own")
+    if chosen not in (processor, SAME.get(processor)):
+        pytest.skip(f"this processor cannot run the kernel {processor}: OpenBLAS took {chosen}")
+    return {"OPENBLAS_CORETYPE": processor}
+
+
+def judge(run, tree, lesson, **environ):
+    """The finished pytest of one lesson: its cells, its figures, its explorers."""
+    notebook = tree / "notebooks" / lesson.name
+    options = ["--nbval", "--nbval-current-env", "--nbval-cell-timeout=60", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    chosen = ["-k", f"{lesson.name} or (test_pictures and {lesson.stem})"]
+    command = [sys.executable, "-m", "pytest", "-q", notebook, tree / "tests" / "test_pictures.py", *options, *chosen]
+    return run(*command, cwd=tree, timeout=300, **environ)
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("processor", PROCESSORS)
+def test_on_another_processor(lesson, processor, run):
+    result = judge(run, ROOT, lesson, **environment_of(processor))
+    assert result.returncode == 0, result.stdout[-4000:] + result.stderr[-1000:]
+
+
+def test_a_lesson_that_prints_rounding_noise_is_noticed(tmp_path, run):
+    """The tests above would pass on every processor if they looked at nothing."""
+    import nbformat
+
+    tree = copy_tree(tmp_path / "checkout")
+    for name in ("README.md", "requirements.lock"):
+        (tree / name).write_bytes((ROOT / name).read_bytes())
+    lesson = tree / "notebooks" / "00_start_here.ipynb"
+    notebook = nbformat.read(lesson, as_version=4)
+    cell = next(cell for cell in notebook.cells if cell.cell_type == "code" and "std = " in cell.source)
+    noise = "rng = np.random.default_rng(0)\na = rng.normal(size=(200, 200))\nprint((a @ np.linalg.inv(a)).sum() - 200)"
+    cell.source += "\n" + noise
+    here = answer("import numpy as np\n" + noise, OPENBLAS_CORETYPE="Prescott")
+    cell.outputs[0].text += here + "\n"
+    nbformat.write(notebook, lesson)
+    others = [
+        kernel for kernel in KERNELS[1:] if answer("import numpy as np\n" + noise, OPENBLAS_CORETYPE=kernel) != here
+    ]
+    if not others:
+        pytest.skip("all kernels of this processor round alike")
+    result = judge(run, tree, lesson, OPENBLAS_CORETYPE=others[0])
+    assert result.returncode == 1 and "mismatch" in result.stdout, result.stdout[-2000:]
