@@ -1,4 +1,4 @@
-"""The house around the lessons: commands, environment, documents, the recording of outputs."""
+"""The house around the lessons: commands, environment, documents, a new lesson."""
 
 import ast
 import importlib.util
@@ -11,7 +11,6 @@ import sys
 import tomllib
 from pathlib import Path
 
-import nbformat
 import pytest
 import yaml
 from packaging.requirements import Requirement
@@ -185,7 +184,8 @@ def test_ci_runs_the_readmes_test_command_first_and_its_script_is_sound():
     assert os.access(script, os.X_OK)
     subprocess.run(["bash", "-n", script], check=True)
     steps = re.findall(r"^ *run .*? \d+ make ([a-z-]+)", script.read_text(encoding="utf-8"), re.MULTILINE)
-    assert steps == ["test", "lint", "test-lowest", "test-anywhere", "mutants", "test-browser", "test-browser"]
+    assert steps[0] == "test"
+    assert {"lint", "test-lowest", "test-anywhere", "test-browser"} <= set(steps)
 
 
 # ------------------------------------------------------------------------------------------------------- make
@@ -473,126 +473,42 @@ def test_an_unknown_extra_names_those_that_exist(bootstrap, capsys):
     assert "no extra 'browsr', only author, browser" in capsys.readouterr().err
 
 
-# ----------------------------------------------------------------------------------------------------- record
+# ----------------------------------------------------------------------------------------------- a new lesson
 
 
-@pytest.fixture(scope="module")
-def record():
-    return load_tool("record")
+@pytest.fixture
+def lesson_tool():
+    return load_tool("lesson")
 
 
-def hexes(n):
-    """A random-looking model id."""
-    return f"{n * 7919 + 0xABCDEF:032x}"[::-1]
+def test_the_readmes_table_follows_from_the_lessons(lesson_tool):
+    assert lesson_tool.readme() == text_of("README.md"), "run `make notebooks`"
 
 
-def executed_notebook(seed):
-    """A notebook as a kernel leaves it; `seed` changes what differs from run to run."""
-    v4 = nbformat.v4
-    box, left, right, layout, lost, link, stray = (hexes(seed * 100 + k) for k in range(7))
-    view = {"model_id": box, "version_major": 2, "version_minor": 0}
-    state = {
-        stray: {
-            "model_name": "LinkModel",
-            "state": {"source": [f"IPY_MODEL_{left}", "v"], "target": [f"IPY_MODEL_{lost}", "v"]},
-        },
-        link: {
-            "model_name": "LinkModel",
-            "state": {"source": [f"IPY_MODEL_{left}", "v"], "target": [f"IPY_MODEL_{right}", "v"]},
-        },
-        lost: {"model_name": "IntSliderModel", "state": {}},
-        layout: {"model_name": "LayoutModel", "state": {"width": None, "flex": "1"}},
-        right: {"model_name": "IntSliderModel", "state": {"value": 2, "layout": f"IPY_MODEL_{layout}"}},
-        left: {"model_name": "IntSliderModel", "state": {"value": 1, "layout": f"IPY_MODEL_{layout}"}},
-        box: {"model_name": "VBoxModel", "state": {"children": [f"IPY_MODEL_{left}", f"IPY_MODEL_{right}"]}},
-    }
-    if seed % 2:
-        state = dict(reversed(state.items()))
-    cells = [
-        v4.new_markdown_cell("# Title", id="title", metadata={"collapsed": True}),
-        v4.new_code_cell(
-            "box", id="box", execution_count=seed + 3, metadata={"execution": {"t": str(seed)}, "tags": ["exercise"]}
-        ),
-        v4.new_code_cell("print(1)", execution_count=seed, metadata={"scrolled": True, "tags": []}),
-        v4.new_code_cell("", id="empty"),
-    ]
-    cells[1].outputs = [
-        v4.new_output("execute_result", {WIDGET_VIEW: view, "text/plain": "VBox()"}, execution_count=seed),
-        v4.new_output("display_data", {"text/html": f'<div id="{box}"></div>'}),
-    ]
-    pieces = ["1\n", "2\n"] if seed % 2 else ["1", "\n2", "\n"]
-    cells[2].outputs = [v4.new_output("stream", text=piece) for piece in pieces]
-    metadata = {
-        "kernelspec": {"name": f"kernel-{seed}", "display_name": "mine"},
-        "language_info": {"name": "python", "version": f"3.11.{seed}"},
-        "vscode": {"interpreter": {"hash": str(seed)}},
-        "widgets": {WIDGET_STATE: {"state": state, "version_major": 2, "version_minor": 0}},
-    }
-    nb = v4.new_notebook(cells=cells, metadata=metadata)
-    nb.cells[2].id = "again"
-    return nb
+@pytest.mark.parametrize("name", ["layer_norm", "4_layer_norm", "04", "04_Layer", "04 layer", "../04_x", "04_x.ipynb"])
+def test_a_lesson_with_a_bad_name_is_refused_in_one_sentence(lesson_tool, tmp_path, name):
+    with pytest.raises(SystemExit, match="names no lesson: say two digits and words, as in `make lesson NAME="):
+        lesson_tool.make_lesson(name, tmp_path)
 
 
-WIDGET_STATE = "application/vnd.jupyter.widget-state+json"
-WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
+@pytest.mark.parametrize("name", ["01_other_words", "77_axis_intuition"])
+def test_a_lesson_whose_number_or_name_is_taken_is_refused(lesson_tool, name):
+    with pytest.raises(SystemExit, match="axis_intuition.* exists already: choose another number or name"):
+        lesson_tool.make_lesson(name)
 
 
-def test_two_runs_of_a_notebook_have_the_same_bytes(record):
-    first, second = (record.notebook_bytes(record.normalize(executed_notebook(seed))) for seed in (3, 4))
-    assert first == second
-    again = record.normalize(nbformat.reads(first.decode(), as_version=4))
-    assert record.notebook_bytes(again) == first
-    assert first.endswith(b"}\n") and b"\r" not in first
+def test_a_new_lesson_has_every_part_and_is_green(tmp_path):
+    """Made, recorded and put under the rules of a lesson, in a copy of the repository."""
+    for part in ("helpers", "notebooks", "tests", "tools"):
+        shutil.copytree(ROOT / part, tmp_path / part, ignore=shutil.ignore_patterns("__pycache__", "node_modules"))
+    for name in ("README.md", "pyproject.toml", "requirements.lock"):
+        shutil.copy(ROOT / name, tmp_path)
 
+    def run(*command):
+        done = subprocess.run([sys.executable, *command], cwd=tmp_path, capture_output=True, encoding="utf-8")
+        assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
 
-def test_recording_numbers_widgets_in_the_order_in_which_they_are_met(record):
-    nb = record.normalize(executed_notebook(5))
-    state = nb.metadata.widgets[WIDGET_STATE]["state"]
-    names = [state[f"{n:032x}"]["model_name"] for n in range(1, 6)]
-    assert names == ["VBoxModel", "IntSliderModel", "LayoutModel", "IntSliderModel", "LinkModel"]
-    assert len(state) == 5, "what is never shown, and a link to it, are left out"
-    assert nb.cells[1].outputs[0].data[WIDGET_VIEW]["model_id"] == f"{1:032x}"
-    assert nb.cells[1].outputs[1].data["text/html"] == f'<div id="{1:032x}"></div>'
-    assert state[f"{3:032x}"]["state"] == {"flex": "1"}, "what is null is filled in by the front end"
-    assert state[f"{5:032x}"]["state"]["target"] == [f"IPY_MODEL_{4:032x}", "v"]
-
-
-def test_recording_counts_cells_and_drops_what_editors_leave(record):
-    nb = record.normalize(executed_notebook(1))
-    assert [cell.get("execution_count") for cell in nb.cells] == [None, 1, 2, None]
-    assert [dict(cell.metadata) for cell in nb.cells] == [{}, {"tags": ["exercise"]}, {}, {}]
-    assert nb.metadata.kernelspec == {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
-    assert "version" not in nb.metadata.language_info and "vscode" not in nb.metadata
-    assert [output.text for output in nb.cells[2].outputs] == ["1\n2\n"]
-
-
-def run_record(*arguments):
-    """The tool as make runs it: in a process of its own, with a real kernel."""
-    command = [sys.executable, ROOT / "tools" / "record.py", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", stdin=subprocess.DEVNULL)
-
-
-SETUP = f"import sys; sys.path.insert(0, {str(ROOT)!r})\nfrom helpers import check_true"
-
-
-def write_notebook(path, *sources):
-    nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources]), path)
-
-
-def test_a_failing_check_makes_nbclient_fail_and_a_recording_is_all_or_nothing(tmp_path):
-    tiny, planted = tmp_path / "tiny.ipynb", tmp_path / "planted.ipynb"
-    write_notebook(tiny, "import ipywidgets\nipywidgets.IntSlider(description='a')", "print('one')")
-    write_notebook(planted, SETUP, "# one is two\ncheck_true('one is two', 1 == 2)")
-    before = planted.read_bytes()
-    result = run_record(planted, tiny)
-    assert result.returncode == 1
-    assert "planted.ipynb, cell 2 of 2 (In [2]): # one is two" in result.stderr
-    assert "AssertionError" in result.stderr
-    assert planted.read_bytes() == before
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["planted.ipynb", "tiny.ipynb"]
-
-    first = tiny.read_bytes()
-    assert b"IntSliderModel" in first and b'"one\\n"' in first
-    again = run_record(tiny)
-    assert (again.returncode, tiny.read_bytes()) == (0, first), again.stderr
-    assert "2 cells" in again.stdout and "unchanged" in again.stdout
+    run("tools/lesson.py", "77_new_words")
+    assert "| 77 | [New words](notebooks/77_new_words.ipynb) |" in (tmp_path / "README.md").read_text(encoding="utf-8")
+    run("tools/record.py", "notebooks/77_new_words.ipynb")
+    run("-m", "pytest", "tests/test_notebooks.py", "tests/test_quiz.py", "-q", "-p", "no:xdist", "-k", "77_new_words")

@@ -216,11 +216,11 @@ def bounds_environment(which):
     if not has_uv(default, env):
         raise Stop(f"The environment {name} needs uv, which has no package for this computer: try another one {AGAIN}.")
     uv, oldest = [python, "-m", "uv"], "{}.{}".format(*OLDEST)
-    make = uv + ["venv", "--quiet", "--clear", folder, "--python"]
-    if which == "newest" or not run(make + [oldest], env)[0]:
+    make = uv + ["venv", "--quiet", "--clear", "--python"]
+    if which == "newest" or not run(make + [oldest, folder], env)[0]:
         if which == "lowest":
             say(f"Python {oldest} was not found; {name} gets this Python.")
-        run_or_stop(make + [sys.executable], env, f"{name} could not be made")
+        run_or_stop(make + [sys.executable, folder], env, f"{name} could not be made")
     say(f"Installing the {which} packages that pyproject.toml allows ...")
     wishes = requirements()
     if which == "lowest":

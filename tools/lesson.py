@@ -12,7 +12,7 @@ import nbformat
 
 ROOT = Path(__file__).resolve().parent.parent
 TEMPLATES = Path(__file__).resolve().parent / "new_lesson"
-MARKS = "<!-- lessons: made by make notebooks -->\n", "<!-- end of lessons -->"
+MARKS = "<!-- lessons: made by make notebooks -->\n\n", "\n<!-- end of lessons -->"
 QUESTION = """
 [[question]]
 key = "{key}"
@@ -50,17 +50,18 @@ def make_lesson(name, root=ROOT):
     """Write the notebook, its questions and its exercises; return their paths."""
     if not re.fullmatch(r"\d\d(_[a-z0-9]+)+", name):
         raise SystemExit(f"{name!r} names no lesson: say two digits and words, as in `make lesson NAME=04_layer_norm`.")
-    taken = sorted(path.stem for path in (root / "notebooks").glob(f"{name[:2]}_*.ipynb"))
-    words, title = name[3:], name[3:].replace("_", " ").capitalize()
-    exercises = root / "helpers" / "exercises" / f"{words}.py"
-    if taken or exercises.exists():
-        raise SystemExit(f"{(taken or [exercises.name])[0]} exists already: choose another number or name.")
-    paths = [root / "notebooks" / f"{name}.ipynb", root / "helpers" / "quiz" / f"{name}.toml", exercises]
+    title = name[3:].replace("_", " ").capitalize()
+    lesson = root / "notebooks" / f"{name}.ipynb"
+    quiz = root / "helpers" / "quiz" / f"{name}.toml"
+    exercises = root / "helpers" / "exercises" / f"{name[3:]}.py"
+    taken = [*lesson.parent.glob(f"{name[:2]}_*.ipynb"), *(path for path in (quiz, exercises) if path.exists())]
+    if taken:
+        raise SystemExit(f"{taken[0].relative_to(root)} exists already: choose another number or name.")
     text = (TEMPLATES / "exercises.txt").read_text(encoding="utf-8").replace("NN", name[:2])
     exercises.write_text(text, encoding="utf-8")
-    paths[1].write_text(questions(title), encoding="utf-8")
-    nbformat.write(notebook(name, title), paths[0])
-    return paths
+    quiz.write_text(questions(title), encoding="utf-8")
+    nbformat.write(notebook(name, title), lesson)
+    return [lesson, quiz, exercises]
 
 
 def table(root=ROOT):
@@ -82,7 +83,8 @@ def readme(root=ROOT):
 def main(arguments):
     for name in arguments:
         print("Made " + ", ".join(str(path.relative_to(ROOT)) for path in make_lesson(name)))
-        print(f"Write it, then run `make notebooks NOTEBOOKS=notebooks/{name}.ipynb`.")
+        print(f"Replace every TODO, then run `make notebooks NOTEBOOKS=notebooks/{name}.ipynb` and `make test`.")
+        print("Its exercises also need a case each that is worked by hand, in BY_HAND of tests/test_exercises.py.")
     (ROOT / "README.md").write_text(readme(), encoding="utf-8")
 
 
