@@ -1,9 +1,9 @@
-# `make` or `make help` lists the commands. Each one creates or refreshes .venv first if it has to.
-# All paths are relative and programs are called as modules, so the repository may lie anywhere, also under a
-# path with spaces, and may be moved.
+# `make` or `make help` lists the commands. Each one first creates or refreshes .venv if necessary.
+# Paths are relative and programs are called as modules, so the repository can be moved, and can lie under a path
+# with spaces.
 
 .DEFAULT_GOAL := help
-.PHONY: help env lab reset test notebooks lint test-lowest test-browser test-anywhere mutants bench lock clean
+.PHONY: help env lab reset test notebooks lesson lint test-lowest test-browser test-anywhere mutants bench lock clean
 
 ifeq ($(OS),Windows_NT)
 BIN := Scripts
@@ -12,7 +12,7 @@ BIN := bin
 endif
 PY := .venv/$(BIN)/python
 
-# The first of these that runs and is new enough; without one, the first that runs at all says that it is too old.
+# The first of these that runs and is new enough is used. If all are too old, the first that runs says so.
 # Name another with `make PYTHON=/path/to/python3 lab`.
 PYTHONS := python3.13 python3.12 python3.11 python3.14 python3 python
 FIND := python="$(PYTHON)"; \
@@ -22,49 +22,56 @@ FIND := python="$(PYTHON)"; \
 	if ! command -v "$$python" >/dev/null 2>&1; then \
 	echo "No Python was found: install Python 3.11 or newer, or name one as in 'make PYTHON=/path/to/python3 lab'." >&2; \
 	exit 1; fi;
+# A Python that was named makes .venv anew when another version made it; a Python that was found does not.
+BOOTSTRAP := $(FIND) "$$python" tools/bootstrap.py $(if $(PYTHON),--this-python)
 
 LESSON ?=
+NAME ?=
 LAB_ARGS ?=
 TEST_ARGS ?=
 NOTEBOOKS ?=
 MUTANTS_ARGS ?=
 
-# Unit, property and notebook tests in one call. Notebooks run strictly (a failing check raises), each in one
-# worker from top to bottom; every cell's stored output is compared.
+# Unit, property and notebook tests in one call. Each notebook runs from top to bottom in one worker, in strict mode
+# (a failing check raises), and every stored output is compared.
 PYTEST := -m pytest tests notebooks --nbval --nbval-current-env --nbval-cell-timeout=60 \
 	-n logical --maxprocesses=4 --dist loadscope
 STRICT := HELPERS_STRICT=1 OMP_NUM_THREADS=1
-# Old packages are warned by new ones that they rest on; that is not a mistake of ours.
+# The oldest packages call functions that newer ones beneath them have deprecated; we cannot change that.
 OLD := -W ignore::DeprecationWarning
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-14s %s\n", $$1, $$2}' Makefile
 
 env: ## create .venv from requirements.lock, or refresh it when that has changed
-	@$(FIND) "$$python" tools/bootstrap.py
+	@$(BOOTSTRAP)
 
 lab: env ## open the lessons in JupyterLab (LAB_ARGS="--port=9999" passes options on)
 	@$(PY) tools/lab.py $(LAB_ARGS)
 
-reset: env ## take a lesson anew, keeping your old copy beside it (LESSON=02)
+reset: env ## get a fresh copy of a lesson and keep your old one beside it (LESSON=02)
 	@$(PY) tools/workbook.py reset "$(LESSON)"
 
-test: env ## all tests but those in a browser: helpers, house, and every cell of every notebook
+test: env ## all tests except those in a browser: helpers, tools, and every cell of every notebook
 	$(STRICT) $(PY) $(PYTEST) $(TEST_ARGS)
 
 notebooks: env ## run the lessons and store their outputs (NOTEBOOKS="notebooks/01_axis_intuition.ipynb")
 	@$(PY) tools/record.py $(NOTEBOOKS)
+	@$(PY) tools/lesson.py
+
+lesson: env ## begin a lesson: a notebook with every part, its questions, its exercises (NAME=04_layer_norm)
+	@$(PY) tools/lesson.py "$(NAME)"
 
 lint: env ## ruff: rules and format, in .py and .ipynb
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 
-test-lowest: env ## the same tests with the oldest packages that pyproject.toml allows, in .venv-lowest
-	@$(FIND) "$$python" tools/bootstrap.py --lowest
+test-lowest: env ## the same tests with the oldest packages that pyproject.toml allows
+	@$(BOOTSTRAP) --lowest
 	$(STRICT) .venv-lowest/$(BIN)/python $(PYTEST) $(OLD) $(TEST_ARGS)
 
 test-browser: env ## lessons in a real JupyterLab and Chromium (needs Chromium and Node)
-	@$(FIND) "$$python" tools/bootstrap.py --extra browser
+	@$(BOOTSTRAP) --extra browser
 	@if [ -f tests/browser/package.json ]; then cd tests/browser && npm ci --no-audit --no-fund; fi
 	$(STRICT) $(PY) -m pytest tests/browser -n 2 $(TEST_ARGS)
 
@@ -72,10 +79,10 @@ mutants: env ## change the helpers one thing at a time; a test must fail (MUTANT
 	@$(FIND) "$$python" tools/bootstrap.py --extra mutants
 	@$(STRICT) $(PY) tests/mutants.py $(MUTANTS_ARGS)
 
-test-anywhere: env ## lessons in odd places: other folders, orders, executors, no network, no right to write
+test-anywhere: env ## lessons in unusual conditions: other folders, orders, executors; no network, read-only
 	EVERY_LESSON=1 $(STRICT) $(PY) -m pytest tests/anywhere tests/test_security.py -n logical --maxprocesses=4 $(TEST_ARGS)
 
-bench: env ## measure what the README promises; stores nothing
+bench: env ## measure the speeds and sizes that the lessons promise; stores nothing
 	@OMP_NUM_THREADS=1 $(PY) tools/bench.py $(BENCH_ARGS)
 
 lock: env ## resolve pyproject.toml into requirements.lock (LOCK_ARGS="--upgrade" takes new versions)
@@ -83,5 +90,5 @@ lock: env ## resolve pyproject.toml into requirements.lock (LOCK_ARGS="--upgrade
 	--no-emit-index-url --no-emit-find-links --no-header --quiet --output-file requirements.lock $(LOCK_ARGS)
 
 clean: ## remove environments and caches; workbook/ stays
-	rm -rf .venv .venv-lowest .pytest_cache .hypothesis .ruff_cache mutants tests/browser/node_modules
+	rm -rf .venv .venv-lowest .venv-newest .pytest_cache .hypothesis .ruff_cache mutants tests/browser/node_modules
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

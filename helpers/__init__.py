@@ -22,7 +22,7 @@ from .norms import (
 from .notebook import hide_check_values
 
 # name -> the module that holds it, loaded on first use
-_LATER = {
+_LAZY = {
     "check_exercise": "exercises",
     "Explorer": "explorer",
     "Panel": "explorer",
@@ -60,16 +60,16 @@ __all__ = [
     "summary",
     "weight_norm",
     "weight_standardization",
-    *_LATER,
+    *_LAZY,
 ]
 
 hide_check_values()
 
 
 def __getattr__(name):
-    if name not in _LATER:
+    if name not in _LAZY:
         raise AttributeError(f"module 'helpers' has no attribute {name!r}")
-    value = getattr(import_module(f".{_LATER[name]}", __name__), name)
+    value = getattr(import_module(f".{_LAZY[name]}", __name__), name)
     globals()[name] = value  # the next look-up does not come here again
     return value
 

@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from compare import differences
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).parent
@@ -126,12 +127,12 @@ def execute(run):
 
 @pytest.fixture
 def same_text():
-    """Require of an executed notebook what `tools/record.py --check` does."""
+    """Require of an executed notebook the text that is stored."""
 
     def same_text(stored, executed):
         old, new = record.read_notebook(stored), record.read_notebook(executed)
-        record.normalize(new, stored.name)
-        assert record.differences(old, new, stored.name) == []
+        record.normalize(new)
+        assert differences(record, old, new, stored.name) == []
 
     return same_text
 

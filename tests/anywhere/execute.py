@@ -18,6 +18,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from compare import differences
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, DeadKernelError
@@ -67,12 +68,12 @@ class Run:
         self.client.execute_cell(new_code_cell(source), 0)
 
     def compare(self, indices, when):
-        """The same judgement as `tools/record.py --check`, for some of the cells."""
+        """Require the text that is stored, for some of the cells."""
         fresh, old = copy.deepcopy(self.nb), copy.deepcopy(self.stored)
         fresh.cells, old.cells = ([nb.cells[k] for k in indices] for nb in (fresh, old))
         fresh.metadata.pop("widgets", None)
-        record.normalize(fresh, self.name)
-        self.findings += [f"{when}: {line}" for line in record.differences(old, fresh, self.name)]
+        record.normalize(fresh)
+        self.findings += [f"{when}: {line}" for line in differences(record, old, fresh, self.name)]
 
     def everything(self, when):
         for index in self.code:

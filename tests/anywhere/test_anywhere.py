@@ -1,7 +1,7 @@
 """The lessons give the stored text wherever, however often and in whatever order they are run.
 
 `make test-anywhere`; not part of `make test`, which runs every lesson by nbval from notebooks/. Each test names what is
-strange about its place. Text outputs are compared by the functions of tools/record.py.
+strange about its place. Text outputs are compared by compare.py.
 """
 
 import os

@@ -1,0 +1,289 @@
+"""The learner's copies of the lessons and how JupyterLab opens them."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def load_tool(name, root=ROOT):
+    """A fresh copy of a script in tools/, as a module."""
+    spec = importlib.util.spec_from_file_location(f"house_{name}", root / "tools" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+# --------------------------------------------------------------------------------------------------- workbook
+
+
+@pytest.fixture
+def workbook(tmp_path):
+    """The module with a small repository of two lessons; `workbook.update()` returns (trusted names, said lines)."""
+    module = load_tool("workbook")
+    module.home = tmp_path
+    (tmp_path / "notebooks").mkdir()
+    write_lesson(tmp_path, "00_start_here", "1 + 1")
+    write_lesson(tmp_path, "02_batch_dependence", "...")
+    update, reset = module.update, module.reset
+
+    def said(function, *arguments):
+        lines = []
+        return function(*arguments, root=tmp_path, say=lines.append), lines
+
+    module.go = lambda: said(update)
+    module.take = lambda lesson: said(reset, lesson)
+    return module
+
+
+def write_lesson(root, name, source, output="2"):
+    nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# Title"), nbformat.v4.new_code_cell(source)])
+    for n, cell in enumerate(nb.cells):
+        cell.id = f"cell-{n}"
+    nb.cells[1].outputs = [nbformat.v4.new_output("stream", text=output)]
+    nbformat.write(nb, root / "notebooks" / f"{name}.ipynb")
+
+
+def edit(path, change):
+    nb = nbformat.read(path, as_version=4)
+    change(nb)
+    nbformat.write(nb, path)
+
+
+def answer(nb):
+    nb.cells[1].source = "my answer"
+
+
+def code(path):
+    return nbformat.read(path, as_version=4).cells[1].source
+
+
+def test_lessons_are_copied_once(workbook):
+    trusted, said = workbook.go()
+    assert [path.name for path in trusted] == ["00_start_here.ipynb", "02_batch_dependence.ipynb"]
+    assert said == ["Copied 2 lessons to workbook/; work there."]
+    assert code(trusted[1]) == "..."
+    before = [path.stat().st_mtime_ns for path in trusted]
+    assert workbook.go() == (trusted, [])
+    assert [path.stat().st_mtime_ns for path in trusted] == before
+
+
+def test_an_untouched_copy_follows_its_original(workbook):
+    trusted, _ = workbook.go()
+    write_lesson(workbook.home, "02_batch_dependence", "new")
+    again, said = workbook.go()
+    assert code(trusted[1]) == "new" and again == trusted
+    assert said == ["Updated, since you had not changed them: 02_batch_dependence.ipynb"]
+
+
+def test_running_a_copy_is_not_touching_it(workbook):
+    trusted, _ = workbook.go()
+
+    def run_it(nb):
+        nb.cells[1].outputs, nb.cells[1].execution_count = [], 7
+        nb.cells.append(nbformat.v4.new_code_cell(""))  # Shift-Enter on the last cell
+        nb.metadata["kernelspec"] = {"name": "python3", "display_name": "Python"}
+
+    edit(trusted[1], run_it)
+    write_lesson(workbook.home, "02_batch_dependence", "new")
+    again, _ = workbook.go()
+    assert code(trusted[1]) == "new" and again == trusted
+
+
+def test_a_copy_whose_original_only_has_new_outputs_follows_too(workbook):
+    trusted, _ = workbook.go()
+    write_lesson(workbook.home, "02_batch_dependence", "...", output="3")
+    workbook.go()
+    assert nbformat.read(trusted[1], as_version=4).cells[1].outputs[0].text == "3"
+
+
+def test_a_copy_with_answers_is_kept_quietly_while_its_lesson_is_the_same(workbook):
+    trusted, _ = workbook.go()
+    edit(trusted[1], answer)
+    write_lesson(workbook.home, "02_batch_dependence", "...", output="other outputs are no news")
+    again, said = workbook.go()
+    assert code(trusted[1]) == "my answer" and said == []
+    assert again == trusted[:1], "a copy with other cells is not for us to trust"
+
+
+def test_a_copy_with_answers_is_kept_and_named_when_its_lesson_changed(workbook):
+    trusted, _ = workbook.go()
+    edit(trusted[1], answer)
+    write_lesson(workbook.home, "02_batch_dependence", "new")
+    for _ in range(2):
+        again, said = workbook.go()
+        assert code(trusted[1]) == "my answer" and again == trusted[:1]
+        assert len(said) == 1 and "workbook/02_batch_dependence.ipynb holds your answers and was kept" in said[0]
+        assert "`make reset LESSON=02`" in said[0]
+
+
+def test_a_note_in_a_text_cell_counts_as_an_answer(workbook):
+    trusted, _ = workbook.go()
+    edit(trusted[1], lambda nb: nb.cells.append(nbformat.v4.new_markdown_cell("my note")))
+    write_lesson(workbook.home, "02_batch_dependence", "new")
+    workbook.go()
+    assert code(trusted[1]) == "..."
+
+
+def test_answers_that_became_the_lessons_own_text_follow_again(workbook):
+    trusted, _ = workbook.go()
+    edit(trusted[1], answer)
+    write_lesson(workbook.home, "02_batch_dependence", "my answer")
+    again, said = workbook.go()
+    assert again == trusted and len(said) == 1
+
+
+def test_a_copy_that_remembers_nothing_is_kept(workbook):
+    trusted, _ = workbook.go()
+
+    def forget(nb):
+        answer(nb)
+        del nb.metadata[workbook.KEY]
+
+    edit(trusted[1], forget)
+    _, said = workbook.go()
+    assert code(trusted[1]) == "my answer" and "make reset LESSON=02" in said[0]
+
+
+@pytest.mark.parametrize(
+    "rest", ['{"cells": [', "", "[]", '{"cells": [{}], "metadata": {}}', '{"cells": 3, "metadata": {}}']
+)
+def test_a_half_written_copy_is_kept_aside_and_copied_anew(workbook, rest):
+    trusted, _ = workbook.go()
+    trusted[1].write_text(rest)
+    again, said = workbook.go()
+    assert again == trusted and code(trusted[1]) == "..."
+    aside = trusted[1].with_name("02_batch_dependence.unreadable-1.ipynb")
+    assert aside.read_text() == rest
+    assert said == [f"workbook/{trusted[1].name} could not be read; it is kept as {aside.name} and was copied anew."]
+
+
+def test_a_half_written_original_does_not_reach_the_workbook(workbook):
+    trusted, _ = workbook.go()
+    (workbook.home / "notebooks" / "02_batch_dependence.ipynb").write_text('{"cells": [')
+    again, said = workbook.go()
+    assert again == trusted[:1] and code(trusted[1]) == "..."
+    assert "notebooks/02_batch_dependence.ipynb is not a whole notebook" in said[0]
+
+
+def test_an_interruption_leaves_the_old_copy_whole(workbook, monkeypatch):
+    trusted, _ = workbook.go()
+    write_lesson(workbook.home, "02_batch_dependence", "new")
+    before = trusted[1].read_bytes()
+
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(workbook.os, "replace", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            workbook.go()
+    assert trusted[1].read_bytes() == before
+    assert sorted(path.name for path in trusted[1].parent.iterdir()) == [path.name for path in trusted]
+    (trusted[1].parent / ".copying-x.tmp").write_text("left by a power cut")
+    workbook.go()
+    assert code(trusted[1]) == "new"
+    assert sorted(path.name for path in trusted[1].parent.iterdir()) == [path.name for path in trusted]
+
+
+def test_reset_takes_the_new_lesson_and_keeps_every_old_copy(workbook):
+    trusted, _ = workbook.go()
+    for n in (1, 2, 3):
+        edit(trusted[1], lambda nb, n=n: nb.cells[1].update(source=f"attempt {n}"))
+        (copy, aside), said = workbook.take("02")
+        assert copy == trusted[1] and code(copy) == "..."
+        assert aside.name == f"02_batch_dependence.mine-{n}.ipynb"
+        assert f"your old copy is workbook/{aside.name}" in said[0]
+    kept = [code(path) for path in sorted(copy.parent.glob("*.mine-*.ipynb"))]
+    assert kept == ["attempt 1", "attempt 2", "attempt 3"]
+    assert workbook.go() == (trusted, [])
+
+
+def test_reset_of_a_fresh_copy_keeps_nothing(workbook):
+    workbook.go()
+    (_, aside), _ = workbook.take("02")
+    assert aside is None
+
+
+@pytest.mark.parametrize(
+    "name", ["02", "2", "02_batch_dependence", "02_batch_dependence.ipynb", "workbook/02_batch_dependence.ipynb"]
+)
+def test_reset_understands_the_ways_to_name_a_lesson(workbook, name):
+    (copy, _), _ = workbook.take(name)
+    assert copy.name == "02_batch_dependence.ipynb"
+
+
+@pytest.mark.parametrize("name", ["07", "x", "batch"])
+def test_reset_of_an_unknown_lesson_names_those_that_exist(workbook, name):
+    with pytest.raises(workbook.WorkbookError, match=rf"no lesson '{name}'; there are: 00 02"):
+        workbook.take(name)
+
+
+def test_reset_without_a_lesson_says_how_to_name_one(capsys):
+    assert load_tool("workbook").main(["reset"]) == 2
+    assert capsys.readouterr().err == "Say which lesson, as in `make reset LESSON=02`.\n"
+
+
+def test_only_the_named_copies_become_trusted(workbook, monkeypatch, tmp_path):
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "data"))
+    from nbformat.sign import NotebookNotary
+
+    trusted, _ = workbook.go()
+    edit(trusted[1], answer)
+    again, _ = workbook.go()
+    said = []
+    workbook.trust(again, say=said.append)
+    notary = NotebookNotary()
+    marks = [notary.check_signature(nbformat.read(path, as_version=4)) for path in trusted]
+    notary.store.close()
+    assert (marks, said) == ([True, False], [])
+
+
+# -------------------------------------------------------------------------------------------------------- lab
+
+
+@pytest.fixture
+def lab(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    return load_tool("lab")
+
+
+def test_the_lab_opens_the_first_lesson_with_the_repository_as_its_root(lab, tmp_path):
+    (tmp_path / "workbook").mkdir()
+    assert "--LabApp.default_url=/lab/tree/workbook" in lab.command([], root=tmp_path)
+    (tmp_path / "workbook" / "00_start_here.ipynb").touch()
+    command = lab.command([], root=tmp_path)
+    assert command[:3] == [sys.executable, "-m", "jupyterlab"]
+    assert f"--ServerApp.root_dir={tmp_path}" in command
+    assert "--LabApp.default_url=/lab/tree/workbook/00_start_here.ipynb" in command
+    assert not any("token" in word or "allow-root" in word or "no-browser" in word for word in command)
+
+
+def test_the_lab_allows_root_only_to_root_and_leaves_the_browser_out_without_a_display(lab):
+    assert "--allow-root" in lab.command([], as_root=True)
+    assert "--no-browser" in lab.command([], display=False)
+    assert lab.command(["--no-browser"], display=False).count("--no-browser") == 1
+
+
+def test_what_the_caller_says_comes_last(lab):
+    assert lab.command(["--port=9999", "--ip=0.0.0.0"])[-2:] == ["--port=9999", "--ip=0.0.0.0"]
+
+
+@pytest.mark.parametrize(
+    ("environ", "platform", "expected"),
+    [
+        ({}, "linux", False),
+        ({"DISPLAY": ":0"}, "linux", True),
+        ({"WAYLAND_DISPLAY": "wayland-0"}, "linux", True),
+        ({"BROWSER": "firefox"}, "linux", True),
+        ({}, "darwin", True),
+        ({}, "win32", True),
+        ({"SSH_CONNECTION": "1 2 3 4"}, "darwin", False),
+    ],
+)
+def test_a_display_is_recognized(lab, environ, platform, expected):
+    assert lab.has_display(environ, platform) is expected
