@@ -4,3 +4,65 @@
 PALETTE = {"blue": "#0077BB", "orange": "#EE7733", "teal": "#009988", "grey": "#555555", "red": "#CC3311"}
 # The same colors for words on a light page, dark enough to be read.
 WORDS = {"blue": "#0069A5", "orange": "#A84A0C", "teal": "#00695E", "grey": "#555555", "red": "#B92D0F"}
+# What lies under and around the data: words, thin lines, cells without a value, the page, frames, the ground of code.
+PAPER = {
+    "ink": "#1A1A1A",
+    "grid": "#E4E4E4",
+    "pale": "#F4F4F4",
+    "page": "#FFFFFF",
+    "border": "#BDBDBD",
+    "code": "#F2F2F2",
+}
+# Areas that words are written on. Colors keep their full strength on a dark page; only grey must be paler, then darker.
+FILLS = {name: PALETTE[name] for name in ("blue", "orange", "teal")} | {"grey": "#BBBBBB"}
+
+# The same on a dark page. Blue and teal are lighter, so that thin lines are seen.
+DARK_PALETTE = {"blue": "#2E9BDC", "orange": "#EE7733", "teal": "#12B09E", "grey": "#AAAAAA", "red": "#F0583A"}
+DARK_WORDS = {"blue": "#6CC0F5", "orange": "#FFA873", "teal": "#4FD1C1", "grey": "#B8B8B8", "red": "#FF8A73"}
+DARK_PAPER = {
+    "ink": "#F0F0F0",
+    "grid": "#3A3A3A",
+    "pale": "#2B2B2B",
+    "page": "#111111",
+    "border": "#616161",
+    "code": "#2B2B2B",
+}
+DARK_FILLS = FILLS | {"grey": "#6A6A6A"}
+
+WIDGETS = ":is(.explorer, .explorer-stage, .quiz, .practice)"  # what gets the variables, and nothing else of a page
+
+
+def css_variables():
+    """The palette as CSS, for the style sheets of the widgets: on a light page, on a dark one, and in VS Code.
+
+    --nn-blue to --nn-red draw, --nn-blue-words to --nn-red-words write, --nn-fill-blue to --nn-fill-grey (and
+    --nn-on-fill, for words on the blue one) fill areas; --nn-ink, --nn-grid, --nn-pale, --nn-page, --nn-border and
+    --nn-code are the paper; --nn-right, --nn-wrong and --nn-tint belong to answers.
+
+    VS Code puts widgets on white, also in its dark themes. So there the light colors stay, on a ground of our own.
+    """
+    light = _variables(PALETTE, WORDS, PAPER, FILLS)
+    dark = _variables(DARK_PALETTE, DARK_WORDS, DARK_PAPER, DARK_FILLS)
+    on_dark = f'[data-jp-theme-light="false"] {WIDGETS}, [data-theme="dark"] {WIDGETS}'
+    in_code = f":is(.vscode-dark, .vscode-high-contrast) {WIDGETS}"
+    paper = " background: var(--nn-page); color: var(--nn-ink);"
+    # JupyterLab knows its own page; in VS Code it would name the page behind the white.
+    own_page = f" --nn-page: {PAPER['page']};"
+    return "\n".join(
+        [
+            f"{WIDGETS} {{ {light} }}",
+            f"{on_dark} {{ {dark} }}",
+            f"{in_code} {{ {light}{own_page}{paper} }}",
+            "",
+        ]
+    )
+
+
+def _variables(palette, words, paper, fills):
+    named = dict(palette)
+    named |= {f"{name}-words": color for name, color in words.items()}
+    named |= {f"fill-{name}": color for name, color in fills.items()}
+    named |= paper | {"page": f"var(--jp-layout-color0, {paper['page']})"}
+    named |= {"on-fill": PAPER["page"], "right": words["teal"], "wrong": words["red"]}
+    named["tint"] = palette["blue"] + "26"  # a seventh of the blue
+    return " ".join(f"--nn-{name}: {color};" for name, color in named.items())

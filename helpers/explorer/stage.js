@@ -178,16 +178,13 @@ function drawLabels(panel, marks, position) {
 }
 
 // What ipywidgets leaves out. A slider's name stands in a label beside it; screen readers need the name and the value on
-// the handle itself. And JupyterLab would take the arrow keys of a focused menu for moving between cells.
+// the handle itself.
 function helpControls(figure, spec, chosen) {
   const explorer = figure.closest(".explorer");
   const sliders = spec.names.map((name, k) => k).filter((k) => spec.kinds[k] === "slider");
   explorer?.querySelectorAll(".noUi-handle").forEach((handle, k) => {
     handle.setAttribute("aria-label", spec.names[sliders[k]]);
     handle.setAttribute("aria-valuetext", spec.options[sliders[k]][chosen[sliders[k]]]);
-  });
-  explorer?.querySelectorAll("select, input, .noUi-handle").forEach((control) => {
-    control.setAttribute("data-lm-suppress-shortcuts", "true");
   });
 }
 
