@@ -5,27 +5,51 @@ from io import BytesIO
 
 import numpy as np
 
-from .theme import PALETTE, WORDS
+from .theme import PALETTE, PAPER, WORDS
 
 SHADES = 48  # different colors in a PNG: enough for smooth letters, a third of the bytes
 SAMPLED = 20  # positions noted of everything that is drawn
 
-_LOOK = {
-    "axes.edgecolor": PALETTE["grey"],
-    "axes.grid": True,
-    "axes.labelsize": 11,
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "axes.titlesize": 12,
-    "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
-    "figure.facecolor": "white",  # opaque, so that a dark page does not swallow the labels
-    "axes.facecolor": "white",
-    "font.size": 11,
-    "grid.color": "#E4E4E4",
-    "lines.linewidth": 2,
-    "axes.axisbelow": True,
-}
+
+def set_look():
+    """Give every figure from here on the lessons' look, which seaborn takes over. `new_figure` calls it.
+
+    It also names a color map for values around zero, from orange over pale to blue: write cmap="orange_blue" with
+    center=0 in seaborn, or with vmin and vmax equally far from zero.
+    """
+    import matplotlib.pyplot as plt
+    from cycler import cycler
+    from matplotlib.colors import LinearSegmentedColormap
+
+    colors = [PALETTE["orange"], PAPER["pale"], PALETTE["blue"]]
+    plt.colormaps.unregister("orange_blue")  # of an earlier figure; to register over it would warn
+    plt.colormaps.register(LinearSegmentedColormap.from_list("orange_blue", colors))
+    plt.rcParams.update(
+        {
+            "axes.axisbelow": True,
+            "axes.edgecolor": PALETTE["grey"],
+            "axes.facecolor": PAPER["page"],
+            "axes.grid": True,
+            "axes.labelcolor": PAPER["ink"],
+            "axes.labelsize": 11,
+            "axes.prop_cycle": cycler(color=list(PALETTE.values())),
+            "axes.spines.right": False,
+            "axes.spines.top": False,
+            "axes.titlelocation": "left",
+            "axes.titlesize": 12,
+            "axes.titleweight": "bold",
+            "figure.facecolor": PAPER["page"],  # opaque, so that a dark page does not swallow the labels
+            "font.size": 11,
+            "grid.color": PAPER["grid"],
+            "image.cmap": "orange_blue",
+            "legend.frameon": False,
+            "lines.linewidth": 2,
+            "patch.edgecolor": PAPER["page"],  # thin white gaps between the bars of a histogram
+            "text.color": PAPER["ink"],
+            "xtick.color": PALETTE["grey"],
+            "ytick.color": PALETTE["grey"],
+        }
+    )
 
 
 def new_figure(rows=1, columns=1, *, height=3.2, **more):
@@ -35,9 +59,8 @@ def new_figure(rows=1, columns=1, *, height=3.2, **more):
     height: in inches. Returns (figure, axes).
     """
     import matplotlib.pyplot as plt
-    from cycler import cycler
 
-    plt.rcParams.update(_LOOK | {"axes.prop_cycle": cycler(color=list(PALETTE.values()))})
+    set_look()
     return plt.subplots(rows, columns, figsize=(8.5, height), layout="constrained", **more)
 
 
@@ -76,10 +99,10 @@ def show(fig, caption):
 def drawn(fig):
     """Where the data of a figure lie. It is stored beside the PNG, so that a test sees when a later run draws others.
 
-    Returns for each axes its limits {"x": [low, high], "y": [low, high]} to three digits, and "artists": for each
-    line and collection, the upper right and the lower left corners of all patches and each set of colors one text of
-    positions "x,y" in thousandths of the axes (of the color scale): the lowest, the mean and the highest, then
-    SAMPLED of all.
+    Returns for each axes its limits {"x": [low, high], "y": [low, high]} to three digits, and "artists", a list of
+    texts: one for each line and each collection, one for the upper right corners of all patches and one for the lower
+    left, one for each set of values shown as colors. A text lists positions "x,y" in thousandths of the axes, or of
+    the color scale: the lowest, the mean and the highest, then SAMPLED of all.
     """
     found = []
     for ax in fig.axes:
@@ -124,7 +147,7 @@ def png(fig, dpi):
     from PIL import Image
 
     file = BytesIO()
-    fig.savefig(file, format="png", dpi=dpi, facecolor="white", metadata={"Software": None})
+    fig.savefig(file, format="png", dpi=dpi, facecolor=PAPER["page"], metadata={"Software": None})
     picture = Image.open(file).convert("RGB").quantize(SHADES, dither=Image.Dither.NONE)
     file = BytesIO()
     picture.save(file, format="png", optimize=True)

@@ -13,8 +13,11 @@ from PIL import Image
 
 from helpers import Explorer, Panel, arrows, bars, cells, lines, points, text
 from helpers.explorer import explorer as machinery
+from helpers.explorer import picture
 from helpers.explorer.explorer import Stage
-from helpers.explorer.layout import _ticks, number, spread_labels, to_pixels
+from helpers.explorer.labels import LINE_HEIGHT, place_labels
+from helpers.explorer.layout import _ticks, all_layouts, format_value, to_pixels
+from helpers.explorer.marks import KINDS, Mark
 from helpers.explorer.picture import draw_png
 
 EVERY_MARK = [
@@ -26,6 +29,7 @@ EVERY_MARK = [
     cells([[0, 1], [1, 0]], names=("", "a"), panel=1),
     cells([[-1.0, 0.5]], limit=1, digits=1, at=(0, 3), panel=1),
 ]
+BARE = Panel(bare=True)
 TWO_PANELS = [Panel(xlabel="x", ylabel="y"), Panel(bare=True, title="cells")]
 
 
@@ -65,7 +69,7 @@ def test_the_bytes_sent_hold_the_marks_of_every_position():
 
 
 def test_a_row_that_comes_again_is_sent_once_and_codes_take_one_byte():
-    explorer = simple(lambda n: [cells(np.eye(3) * (n % 2), names=("", "a"))], sliders={"n": range(200)})
+    explorer = simple(lambda n: [cells(np.eye(3) * (n % 2), names=("", "a"))], sliders={"n": range(200)}, panels=BARE)
     values = explorer.stage.data[4]  # x, y, values: rows and row numbers each
     assert len(values) == 2 * 9
 
@@ -173,7 +177,7 @@ def test_a_check_box_shows_the_start_and_takes_no_more_room_than_its_name():
     ],
 )
 def test_numbers_are_written_as_a_learner_reads_them(value, words):
-    assert number(value) == words
+    assert format_value(value) == words
 
 
 # --------------------------------------------------------------------------------------------------- bad input
@@ -197,6 +201,7 @@ def test_numbers_are_written_as_a_learner_reads_them(value, words):
         ({"caption": lambda n: ""}, "caption returned '' at n = 1"),
         ({"caption": lambda n: None}, "caption returned None"),
         ({"caption": lambda n: f"{1 / (n - 1)}"}, "caption failed at n = 1: ZeroDivisionError"),
+        ({"compute": lambda n: [cells([[n]], limit=9)]}, r"cells need a panel without axes, write Panel\(bare=True\)"),
         ({"sliders": {}}, "1 to 4 sliders"),
         ({"sliders": {"n": [1]}}, "'n' needs at least two values"),
         ({"sliders": {"n": [1, 1]}}, "different labels"),
@@ -213,7 +218,7 @@ def test_numbers_are_written_as_a_learner_reads_them(value, words):
             {"compute": lambda n: [cells([[n]], limit=9), bars([0, 1], [n])], "panels": Panel(bare=True)},
             "panel 0 is bare, expected cells",
         ),
-        ({"panels": Panel(title="t", xlabel="x"), "height": 74}, "no room for panel 0, expected more height or width"),
+        ({"panels": Panel(title="t", xlabel="x"), "height": 80}, "no room for panel 0, expected more height or width"),
         ({"compute": lambda n: [lines([0, 1], [0, 1], label="w" * 90)]}, "no room for panel 0"),
         (
             {"compute": lambda n: [points([n - 1], [1])], "panels": Panel(xscale="log")},
@@ -303,6 +308,7 @@ def test_frames_too_large_to_store_are_refused():
         (lambda: Panel(xlim=(0, 1), xscale="log"), r"xlim is \(0, 1\), expected .* for a log scale above 0"),
         (lambda: text(0, 0, "a", align="left"), "align is 'left'"),
         (lambda: Panel(xscale="cube"), 'expected "linear" or "log"'),
+        (lambda: Mark("rings", {}, {}), "kind is 'rings', expected one of .*'lines', 'points'"),
     ],
 )
 def test_a_mark_that_cannot_be_drawn_is_refused(make, message):
@@ -313,20 +319,35 @@ def test_a_mark_that_cannot_be_drawn_is_refused(make, message):
 # -------------------------------------------------------------------------------------------------------- marks
 
 
-@pytest.mark.parametrize(
-    ("make", "style"),
-    [
-        (lambda: lines(0, 0), {"color": "blue", "label": "", "dashed": False, "panel": 0}),
-        (lambda: points(0, 0), {"color": "blue", "label": "", "size": 9, "hollow": False, "panel": 0}),
-        (lambda: bars([0, 1], 1), {"color": "blue", "panel": 0}),
-        (lambda: arrows(0, 0, 1, 1), {"color": "blue", "label": "", "panel": 0}),
-        (lambda: text(0, 0, "a"), {"color": "grey", "align": "start", "bold": False, "panel": 0}),
-        (lambda: cells([[0]], limit=1), {"panel": 0, "limit": 1, "digits": None, "names": None}),
-    ],
-    ids=["lines", "points", "bars", "arrows", "text", "cells"],
-)
-def test_a_mark_is_plain_where_nothing_else_is_asked_for(make, style):
-    assert make().style == style
+# One row for every kind of mark: how it looks where nothing else is asked for, and the x and the y that it reaches.
+EVERY_KIND = {
+    "lines": (lines([1, 2], [3, 4]), {"color": "blue", "label": "", "dashed": False}, (1, 2), (3, 4)),
+    "points": (points([1, 2], [3, 4]), {"color": "blue", "label": "", "size": 9, "hollow": False}, (1, 2), (3, 4)),
+    "bars": (bars([1, 2, 5], [3, 4]), {"color": "blue"}, (1, 5), (0, 4)),
+    "arrows": (arrows(1, 2, 4, -5), {"color": "blue", "label": ""}, (1, 5), (-3, 2)),
+    "text": (text(1, 2, "a"), {"color": "grey", "align": "start", "bold": False}, (1, 1), (2, 2)),
+    "cells": (cells([[0, 0]], limit=1), {"limit": 1, "digits": None, "names": None}, (0, 2), (0, 1)),
+}
+
+
+def test_every_kind_of_mark_has_its_row_here_and_is_drawn_by_both_renderers():
+    source = (Path(picture.__file__).parent / "stage.js").read_text(encoding="utf-8")
+    assert set(EVERY_KIND) == set(KINDS) == set(picture._DRAW)
+    assert all(f"\n  {kind}(mark, position" in source for kind in KINDS)
+
+
+@pytest.mark.parametrize("kind", EVERY_KIND)
+def test_a_mark_is_plain_where_nothing_else_is_asked_for(kind):
+    mark, style, _, _ = EVERY_KIND[kind]
+    assert mark.kind == kind and mark.style == style | {"panel": 0}
+
+
+@pytest.mark.parametrize("kind", EVERY_KIND)
+def test_a_mark_says_how_far_it_reaches(kind):
+    mark, _, *reached = EVERY_KIND[kind]
+    for axis, expected in zip("xy", reached, strict=True):
+        found = [array for array in KINDS[kind].extents(mark.arrays, axis)]
+        assert (min(a.min() for a in found), max(a.max() for a in found)) == expected
 
 
 def test_cells_stand_in_rows_that_run_downwards_from_their_upper_left():
@@ -368,11 +389,11 @@ DOT = points(0, 0)
 @pytest.mark.parametrize(
     ("panel", "box"),
     [
-        (Panel(), [46, 10, 620, 264]),  # 680 wide: 46 for the numbers of y, 14 at the right; 26 for those of x
-        (Panel(xlabel="x"), [46, 10, 620, 244]),
-        (Panel(ylabel="y"), [62, 10, 604, 264]),
-        (Panel(ylabel=None), [14, 10, 652, 264]),
-        (Panel(title="t"), [46, 28, 620, 246]),
+        (Panel(), [52, 10, 614, 262]),  # 680 wide: 52 for the numbers of y, 14 at the right; 28 for those of x
+        (Panel(xlabel="x"), [52, 10, 614, 240]),
+        (Panel(ylabel="y"), [72, 10, 594, 262]),
+        (Panel(ylabel=None), [14, 10, 652, 262]),
+        (Panel(title="t"), [52, 30, 614, 242]),
     ],
 )
 def test_axes_leave_room_for_what_is_written_around_them(panel, box):
@@ -386,34 +407,34 @@ def test_a_line_at_zero_is_drawn_only_where_it_is_asked_for():
 def test_a_panel_leaves_room_at_its_right_for_its_longest_label():
     marks = [lines(0, 0, label="four"), points(0, 0, label="ab"), lines(0, 0, label="longer", panel=1)]
     first, second = place(marks, Panel(), Panel())
-    assert first["box"] == [46, 10, 335 - 46 - 36.8, 264]  # 4 characters of 7.2 pixels and 8 more
-    assert second["box"] == [345 + 46, 10, 335 - 46 - 51.2, 264]
+    assert first["box"] == [52, 10, 335 - 52 - 42.8, 262]  # 4 characters of 8.2 pixels and 10 more
+    assert second["box"] == [345 + 52, 10, 335 - 52 - 59.2, 262]
 
 
 def test_panels_share_the_width_with_gaps_between_them():
     bare = [{"ylabel": None}, {"ylabel": None, "width": 2}, {"ylabel": None, "width": 1}]
     boxes = [panel["box"] for panel in place([DOT], *(Panel(**more) for more in bare[:2]))]
-    assert boxes == [[14, 10, 195.33, 264], [247.33, 10, 418.67, 264]]  # 670 / 3 = 223.33 for one share
+    assert boxes == [[14, 10, 195.33, 262], [247.33, 10, 418.67, 262]]  # 670 / 3 = 223.33 for one share
     boxes = [panel["box"] for panel in place([DOT], *(Panel(**more) for more in bare))]
-    assert boxes == [[14, 10, 137, 264], [189, 10, 302, 264], [529, 10, 137, 264]]  # 660 / 4 = 165
+    assert boxes == [[14, 10, 137, 262], [189, 10, 302, 262], [529, 10, 137, 262]]  # 660 / 4 = 165
 
 
 def test_axes_of_a_single_pixel_are_the_smallest():
-    assert place([DOT], Panel(title="t", xlabel="x"), height=75)[0]["box"] == [46, 28, 620, 1]
+    assert place([DOT], Panel(title="t", xlabel="x"), height=81)[0]["box"] == [52, 30, 614, 1]
 
 
 @pytest.mark.parametrize(
     ("marks", "panel", "box", "columns", "rows"),
     [
-        ([cells(np.zeros((3, 5)), limit=1)], Panel(bare=True), [4, 10, 170, 102], 5, 3),  # 34 pixels at most
+        ([cells(np.zeros((3, 5)), limit=1)], Panel(bare=True), [4, 10, 190, 114], 5, 3),  # 38 pixels at most
         ([cells(np.zeros((1, 40)), limit=1)], Panel(bare=True), [4, 10, 672, 16.8], 40, 1),  # (680 - 8) / 40
         ([cells(np.zeros((10, 2)), limit=1)], Panel(bare=True), [4, 10, 56.8, 284], 2, 10),  # (300 - 10 - 6) / 10
-        ([cells(np.zeros((10, 2)), limit=1)], Panel(bare=True, title="t"), [4, 28, 53.2, 266], 2, 10),
-        ([cells([[0]], limit=1), text(4, 2, "a"), points(1, 3)], Panel(bare=True), [4, 10, 136, 102], 4, 3),
-        ([text(0, 0, "words alone")], Panel(bare=True), [4, 10, 34, 34], 1, 1),
+        ([cells(np.zeros((10, 2)), limit=1)], Panel(bare=True, title="t"), [4, 30, 52.8, 264], 2, 10),
+        ([cells([[0]], limit=1), text(4, 2, "a"), points(1, 3)], Panel(bare=True), [4, 10, 152, 114], 4, 3),
+        ([text(0, 0, "words alone")], Panel(bare=True), [4, 10, 38, 38], 1, 1),
         ([cells([[0]], limit=1)], Panel(bare=True, xlim=(0, 20), ylim=(0, 5)), [4, 10, 672, 168], 20, 5),
-        ([cells([[0], [0]], limit=1)], Panel(bare=True, xlim=(0, 4)), [4, 10, 136, 68], 4, 2),
-        ([cells([[0, 0]], limit=1)], Panel(bare=True, ylim=(0, 3)), [4, 10, 68, 102], 2, 3),
+        ([cells([[0], [0]], limit=1)], Panel(bare=True, xlim=(0, 4)), [4, 10, 152, 76], 4, 2),
+        ([cells([[0, 0]], limit=1)], Panel(bare=True, ylim=(0, 3)), [4, 10, 76, 114], 2, 3),
     ],
 )
 def test_a_bare_panel_is_as_large_as_its_cells(marks, panel, box, columns, rows):
@@ -425,19 +446,20 @@ def test_a_bare_panel_is_as_large_as_its_cells(marks, panel, box, columns, rows)
 
 def test_a_bare_panel_counts_only_its_own_marks():
     marks = [points(50, 50), cells([[0, 0]], limit=1, panel=1)]
-    assert place(marks, Panel(), Panel(bare=True))[1]["box"] == [345 + 4, 10, 68, 34]
+    assert place(marks, Panel(), Panel(bare=True))[1]["box"] == [345 + 4, 10, 76, 38]
 
 
 @pytest.mark.parametrize(
     ("panels", "height"),
     [
-        ([Panel(bare=True), Panel(bare=True)], 10 + 3 * 34 + 6),
+        ([Panel(bare=True), Panel(bare=True)], 10 + 3 * 38 + 6),
         ([Panel(bare=True), Panel(bare=True, xlim=(0, 20))], 10 + 50 + 6),  # a cell is 327 / 20 = 16.35 pixels: 49.05
         ([Panel(), Panel(bare=True)], 300),
     ],
 )
 def test_a_picture_of_cells_ends_below_the_lowest_but_one_with_axes_has_its_full_height(panels, height):
-    marks = [cells([[0]], limit=1), cells([[0], [0], [0]], limit=1, panel=1)]
+    first = cells([[0]], limit=1) if panels[0].bare else DOT
+    marks = [first, cells([[0], [0], [0]], limit=1, panel=1)]
     assert simple(lambda n: marks, panels=panels).stage.spec["height"] == height
 
 
@@ -479,8 +501,8 @@ def test_limits_that_are_given_are_taken(form):
 @pytest.mark.parametrize(
     ("xlim", "ylim", "wide", "high"),
     [
-        ((2, 12), (2, 4), [2, 12], [3 - 132 / 62, 3 + 132 / 62]),  # the box is 620 by 264: 62 pixels for one unit
-        ((2, 3), (1, 5), [2.5 - 310 / 66, 2.5 + 310 / 66], [1, 5]),  # 66 pixels for one unit
+        ((2, 12), (2, 4), [2, 12], [3 - 131 / 61.4, 3 + 131 / 61.4]),  # the box is 614 by 262: 61.4 pixels for one unit
+        ((2, 3), (1, 5), [2.5 - 307 / 65.5, 2.5 + 307 / 65.5], [1, 5]),  # 65.5 pixels for one unit
     ],
 )
 def test_equal_axes_are_widened_about_their_middle_where_there_is_room(xlim, ylim, wide, high):
@@ -523,7 +545,7 @@ def test_ticks_of_a_tiny_range_have_labels_that_differ():
 
 def test_a_panel_has_ticks_as_its_sides_allow_and_none_where_y_is_hidden():
     shown, hidden = Panel(xlim=(0, 1), ylim=(0, 1)), Panel(xlim=(0, 1), ylim=(0, 1), ylabel=None)
-    (placed,) = place([DOT], shown)  # 620 by 264 pixels: 11 and 6 steps at most
+    (placed,) = place([DOT], shown)  # 614 by 262 pixels: 11 and 6 steps at most
     assert len(placed["xticks"]) == 11 and [label for _, label in placed["yticks"]] == "0 0.2 0.4 0.6 0.8 1".split()
     (placed,) = place([DOT], hidden)
     assert len(placed["xticks"]) == 11 and placed["yticks"] == []
@@ -589,7 +611,8 @@ def drawn(*these, size=100, yscale="linear", ylim=(0, 10)):
     """The picture of marks on a square of size pixels without axes, 1.5 dots per pixel, as RGB."""
     panel = {"box": [0, 0, size, size], "xlim": (0, 10), "ylim": ylim, "xscale": "linear", "yscale": yscale}
     panel |= {"title": "", "bare": True}
-    marks = simple(lambda n: list(these)).marks_at()
+    bare = any(KINDS[mark.kind].bare for mark in these)
+    marks = simple(lambda n: list(these), panels=Panel(bare=bare)).marks_at()
     picture = Image.open(io.BytesIO(draw_png({"width": size, "height": size, "panels": [panel]}, marks)))
     assert picture.size == (1.5 * size, 1.5 * size)
     return np.asarray(picture.convert("RGB"), dtype=int)
@@ -633,8 +656,8 @@ def test_a_cell_beyond_the_limit_is_as_full_as_one_at_it():
 
 
 def test_numbers_in_large_cells_are_as_large_as_all_other_words():
-    """13 pixels, which those of four or more letters reach in a cell of 39."""
-    words = (drawn(cells([[1.125]], limit=1, digits=3), size=10 * unit) for unit in (39, 80))
+    """14 pixels, which those of five letters reach in a cell of 47."""
+    words = (drawn(cells([[1.125]], limit=1, digits=3), size=10 * unit) for unit in (47, 80))
     just, larger = (np.ptp((picture.max(axis=2) < 120).any(axis=0).nonzero()[0]) for picture in words)
     assert just == larger > 40
 
@@ -645,17 +668,108 @@ def test_limits_are_those_of_all_frames():
     assert panel["ylim"][0] < 1 and panel["ylim"][1] > 9
 
 
-def test_labels_that_overlap_are_pushed_apart():
-    placed = spread_labels([(50, "a"), (48, "c"), (49, "b"), (100, "d")])
-    assert placed == [(48, "c"), (63, "b"), (78, "a"), (100, "d")]
+def test_a_bar_narrower_than_the_gap_is_drawn_with_no_width_and_not_backwards():
+    marks = simple(lambda n: [bars(np.linspace(0, 1, 9), np.ones(8)), points(1e4, 1)]).marks_at()
+    _, (boxes, _) = picture.draw_figure(simple(lambda n: [points([0, 1e4], [0, 1])])._spec, marks)
+    assert {box.get_width() for box in boxes} == {0}
 
 
-def test_both_renderers_draw_the_same_kinds_of_marks():
-    from helpers.explorer import picture
+# A half is rounded away from zero, of the float32 that the browser gets; 0.15 is a little more than a half there.
+@pytest.mark.parametrize(
+    ("value", "digits", "words"),
+    [(-1.25, 1, "−1.3"), (0.15, 1, "0.2"), (-0.004, 2, "0.00"), (2.5, 0, "3"), (1e-7, 9, "0.000000100")],
+)
+def test_a_number_in_a_cell_is_rounded_as_the_browser_does_it(value, digits, words):
+    assert picture._cell(value, {"names": None, "digits": digits, "limit": 1})[2] == words
 
-    source = (Path(picture.__file__).parent / "stage.js").read_text(encoding="utf-8")
-    for kind in picture._DRAW:
-        assert f"\n  {kind}(mark, position" in source
+
+# ------------------------------------------------------------------------------------------------------- labels
+
+SQUARE = {"box": [50, 20, 200, 200], "ends": [0, 330], "xlim": (0, 10), "ylim": (0, 10)}
+SQUARE |= {"xscale": "linear", "yscale": "linear", "bare": False}
+
+
+def heights(*marks):
+    """The y of every label in SQUARE, in pixels from its top."""
+    frames = simple(lambda n: list(marks)).marks_at()
+    tips = [to_pixels(SQUARE, *KINDS[mark["kind"]].tip(mark["data"]))[1] for mark in frames]
+    return [float(tip + dy - 20) for tip, (_, dy) in zip(tips, place_labels(SQUARE, frames), strict=True)]
+
+
+def test_a_label_with_room_stands_at_its_tip():
+    frame = simple(lambda n: [lines([0, 10], [5, 5], label="a"), points(4, 2, size=20, label="b")]).marks_at()
+    assert place_labels(SQUARE, frame) == [(9, 0), (15, 0)]
+
+
+def test_labels_that_overlap_move_apart_to_both_sides_and_keep_their_order():
+    ends = {"a": 5, "b": 5.2, "c": 4.9, "far": 9}
+    found = heights(*(lines([0, 10], [y, y], label=name) for name, y in ends.items()))
+    middle = 200 * (1 - np.mean([5, 5.2, 4.9]) / 10)
+    np.testing.assert_allclose(found, [middle, middle - LINE_HEIGHT, middle + LINE_HEIGHT, 20], atol=0.1)
+
+
+@pytest.mark.parametrize(("end", "edge"), [(0, "lower"), (10, "upper")])
+def test_many_labels_at_an_edge_stay_inside(end, edge):
+    found = heights(*(lines([0, 10], [5, end], label=f"line {k}") for k in range(6)))
+    assert min(found) >= 0 and max(found) <= 196
+    assert sorted(np.diff(sorted(found)).round(6)) == [LINE_HEIGHT] * 5
+    assert abs((max(found) if edge == "lower" else min(found)) - (196 if edge == "lower" else 0)) < 0.1
+
+
+def test_labels_with_room_beside_each_other_are_not_pushed_apart():
+    assert heights(points(1, 5, label="a"), points(6, 5, label="b")) == [100, 100]
+
+
+def test_a_label_keeps_off_a_line_that_goes_on():
+    frame = simple(lambda n: [points(2, 5, label="dot"), lines([0, 10], [5, 5])]).marks_at()
+    ((_, dy),) = place_labels(SQUARE, frame)
+    assert 7 <= abs(dy) <= 12
+
+
+def test_the_label_of_an_arrow_stands_on_the_side_to_which_it_points():
+    frame = simple(lambda n: [arrows(9, 5, -5, 0, label="u")]).marks_at()
+    ((dx, dy),) = place_labels(SQUARE, frame)
+    assert dx < 0 or abs(dy) >= 7
+
+
+def test_labels_are_placed_for_every_position_and_width_and_sent_once_where_they_stay():
+    explorer = simple(lambda n: [lines([0, 1], [0, n], label="a"), lines([0, 1], [0, 2], label="b")])
+    mark = explorer.stage.spec["marks"][1]
+    widths = [width for width, _, _ in all_layouts(explorer.stage.spec)]
+    assert widths == [680, 935, 520, 400]
+    names = [array["name"] for array in mark["arrays"]]
+    assert names == ["x", "y", "label_0", "label_1", "label_2", "label_3"]
+    _, other = decode_frames(explorer.stage.spec, explorer.stage.data)
+    assert other["label_0"][1][1] != other["label_0"][0][1] == other["label_0"][2][1] == 0
+
+
+# ------------------------------------------------------------------------------------------------ other widths
+
+
+def test_a_wider_or_narrower_page_gets_a_layout_of_its_own():
+    explorer = simple(lambda n: [points([0, 1], [0, 1])], panels=Panel(xlabel="x", equal=True))
+    for width, height, (panel,) in all_layouts(explorer.stage.spec):
+        assert height == 300 and panel["box"][2] == width - 52 - 14
+        units = [panel["box"][2 + k] / np.ptp(panel[f"{axis}lim"]) for k, axis in enumerate("xy")]
+        assert units[0] == pytest.approx(units[1])
+        assert len(panel["xticks"]) >= 3 and panel["xlabel"] == "x"
+
+
+def test_panels_that_would_be_squeezed_stand_below_each_other():
+    marks = [cells(np.zeros((2, 8)), limit=1, digits=1, panel=k) for k in range(3)]
+    explorer = simple(lambda n: marks, panels=[BARE] * 3)
+    rows = {
+        width: [len({tuple(panel["box"][:1]) for panel in panels}), len({panel["box"][1] for panel in panels})]
+        for width, _, panels in all_layouts(explorer.stage.spec)
+    }
+    assert rows == {680: [3, 1], 935: [3, 1], 520: [2, 2], 400: [1, 3]}
+    heights = {width: height for width, height, _ in all_layouts(explorer.stage.spec)}
+    assert heights[400] > heights[520] > heights[680]
+
+
+def test_a_width_without_room_for_the_labels_is_left_out():
+    explorer = simple(lambda n: [lines([0, 1], [0, 1], label="w" * 45)])
+    assert [width for width, _, _ in all_layouts(explorer.stage.spec)] == [680, 935, 520]
 
 
 def test_the_browser_code_never_writes_html():

@@ -11,6 +11,7 @@ from PIL import Image
 
 from helpers import PALETTE, new_figure, show
 from helpers.figures import drawn
+from helpers.theme import PAPER, WORDS
 
 
 @pytest.fixture
@@ -132,9 +133,7 @@ def contrast(color, background=(255, 255, 255)):
 
 
 def test_words_in_pictures_are_readable_on_white():
-    from helpers.explorer.picture import TEXT, WORDS
-
-    for color in [TEXT, *WORDS.values()]:
+    for color in [PAPER["ink"], *WORDS.values()]:
         assert contrast([int(color[k : k + 2], 16) for k in (1, 3, 5)]) >= 4.5, color
 
 

@@ -19,7 +19,7 @@ from lessons import LESSONS, ROOT, decode_frames, read, run_lesson
 from PIL import Image
 
 from helpers import Explorer
-from helpers.explorer.explorer import describe
+from helpers.explorer.explorer import describe_position
 from helpers.explorer.layout import x_to_pixels, y_to_pixels
 from helpers.explorer.picture import draw_png
 
@@ -215,7 +215,7 @@ def test_nothing_is_drawn_outside_its_panel(explorers):
                     inside = (low - 0.01 * (high - low), high + 0.01 * (high - low))
                 outside = ((values < inside[0]) | (values > inside[1])).any(axis=1)
                 positions = [
-                    describe(p, explorer.sliders) for p, o in zip(explorer.positions(), outside, strict=True) if o
+                    describe_position(p, explorer.sliders) for p, o in zip(explorer.positions(), outside, strict=True) if o
                 ]
                 assert positions == [], (mark["kind"], axis)
 

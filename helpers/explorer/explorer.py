@@ -10,9 +10,10 @@ import ipywidgets as widgets
 import numpy as np
 import traitlets
 
-from ..checks import describe as describe_thing
+from ..checks import describe
 from ..widget_code import LoadedWidget, slim
-from .layout import WIDTH, lay_out, number
+from .labels import place_labels
+from .layout import WIDTH, all_layouts, format_value, lay_out_widths
 from .marks import Mark, Panel
 from .picture import draw_png
 
@@ -66,7 +67,7 @@ class Explorer(widgets.VBox):
         self._start = _read_start({} if start is None else start, self.sliders)
         frames, texts, count = [], [], 0
         for position in self.positions():
-            where = describe(position, self.sliders)
+            where = describe_position(position, self.sliders)
             frames.append(_compute_frame(compute, position, where))
             texts.append(_compute_caption(caption, position, where))
             _check_frame(frames[-1], frames[0], where, len(self.panels))
@@ -75,11 +76,14 @@ class Explorer(widgets.VBox):
                 raise ValueError(f"Explorer: over {MAX_NUMBERS:,} numbers at {where}; draw fewer or use fewer values")
         self.marks = _stack(frames)
         self.captions, self._caption_of = _unique(texts)
-        placed = lay_out(self.panels, self.marks, height)
-        self._spec = {"width": WIDTH, "height": _used_height(placed, height), "panels": placed}
+        self._spec = lay_out_widths(self.panels, self.marks, height)
+        self._add_label_places(len(frames))
         self.stage = self._make_stage()
-        controls = [_make_control(name, self.sliders[name], self._start[name]) for name in self.sliders]
-        super().__init__([widgets.HBox(controls, layout={"flex_flow": "row wrap"}), self.stage])
+        longest = max(map(len, self.sliders))
+        controls = [_make_control(name, self.sliders[name], self._start[name], longest) for name in self.sliders]
+        row = widgets.HBox(controls)
+        row.add_class("explorer-controls")
+        super().__init__([row, self.stage])
         self.add_class("explorer")
         for k, control in enumerate(controls):
             source = "value" if isinstance(control, widgets.Checkbox) else "index"
@@ -115,11 +119,21 @@ class Explorer(widgets.VBox):
         start = self._index(self.start)
         return draw_png(self._spec, _frame(self.marks, start))
 
+    def _add_label_places(self, count):
+        """Give each mark with a label its places: "label_0" in the still picture, "label_1", ... in other widths."""
+        for number, (_, _, panels) in enumerate(all_layouts(self._spec)):
+            for index, panel in enumerate(panels):
+                here = [mark for mark in self.marks if mark["style"]["panel"] == index]
+                named = [mark for mark in here if mark["style"].get("label")]
+                places = _label_places(panel, here, count) if named else ()
+                for mark, own in zip(named, zip(*places, strict=True), strict=True):
+                    mark["label_places"] = {**mark.get("label_places", {}), f"label_{number}": np.array(own)}
+
     def _make_stage(self):
         """Pack the frames for the browser."""
         packed, data = [], []
         for mark in self.marks:
-            arrays = dict(mark["data"])
+            arrays = mark["data"] | mark.get("label_places", {})
             strings, codes = _unique(mark["strings"])
             if mark["kind"] == "text":
                 arrays["string"] = np.array(codes)[:, None]
@@ -139,7 +153,7 @@ class Explorer(widgets.VBox):
             spec={
                 **self._spec,
                 "marks": packed,
-                "names": list(self.sliders),
+                "names": [_shown(name) for name in self.sliders],
                 "options": options,
                 "kinds": kinds,
             },
@@ -158,7 +172,7 @@ class Explorer(widgets.VBox):
         return data, {"image/png": {"alt": caption, "width": WIDTH}}
 
 
-def describe(position, sliders):
+def describe_position(position, sliders):
     """A slider position in words: "eps = 1e−5, n = 8"."""
     named = {name: next(label for label, v in sliders[name].items() if v is value) for name, value in position.items()}
     return ", ".join(f"{name} = {label}" for name, label in named.items())
@@ -176,7 +190,7 @@ def _read_sliders(sliders):
             options = {str(label): value for label, value in values.items()}
         else:
             values = _read_values(name, values)
-            options = {v if isinstance(v, str) else number(v): v for v in values}
+            options = {v if isinstance(v, str) else format_value(v): v for v in values}
         if len(options) < 2 or len(options) < len(values):
             raise ValueError(f"Explorer: slider {name!r} needs at least two values with different labels")
         read[name] = options
@@ -206,7 +220,7 @@ def _read_values(name, values):
     for v in values:
         if not isinstance(v, (bool, int, float, str)):
             raise ValueError(
-                f"Explorer: slider {name!r} has {describe_thing(v)} as a value, expected numbers or words; "
+                f"Explorer: slider {name!r} has {describe(v)} as a value, expected numbers or words; "
                 "other values need names, {label: value}"
             )
     return values
@@ -215,14 +229,14 @@ def _read_values(name, values):
 def _read_panels(panels):
     panels = [Panel()] if panels is None else [panels] if isinstance(panels, Panel) else panels
     if not isinstance(panels, (list, tuple)) or not panels or not all(isinstance(p, Panel) for p in panels):
-        raise ValueError(f"Explorer: panels is {describe_thing(panels)}, expected a Panel or a list of them")
+        raise ValueError(f"Explorer: panels is {describe(panels)}, expected a Panel or a list of them")
     return list(panels)
 
 
 def _read_start(start, sliders):
     """{name: which of its values the first view shows}."""
     if not isinstance(start, dict):
-        raise ValueError(f"Explorer: start is {describe_thing(start)}, expected a dict, {{name: value}}")
+        raise ValueError(f"Explorer: start is {describe(start)}, expected a dict, {{name: value}}")
     for name in start:
         if name not in sliders:
             raise ValueError(f"Explorer: start names {name!r}, expected one of {list(sliders)}")
@@ -240,7 +254,7 @@ def _find(value, options):
         nearest = min(range(len(values)), key=lambda k: abs(values[k] - value))
         if isclose(values[nearest], value, rel_tol=1e-6):
             return nearest
-    shown = value if isinstance(value, (int, float, str)) else describe_thing(value)
+    shown = value if isinstance(value, (int, float, str)) else describe(value)
     raise ValueError(f"Explorer: {shown!r} is not one of the slider's values {list(options)}")
 
 
@@ -301,16 +315,29 @@ def _stack(frames):
     ]
 
 
-def _frame(marks, index):
+def _frame(marks, index, layout=0):
     return [
         {
             "kind": mark["kind"],
             "style": mark["style"],
             "data": {name: array[index] for name, array in mark["data"].items()},
             "string": mark["strings"][index],
+            "label_at": mark["label_places"][f"label_{layout}"][index].tolist() if "label_places" in mark else None,
         }
         for mark in marks
     ]
+
+
+def _label_places(panel, marks, count):
+    """What `place_labels` finds for every frame; frames that look alike are tried once."""
+    found, places = {}, []
+    for index in range(count):
+        frame = [{**mark, "data": {name: array[index] for name, array in mark["data"].items()}} for mark in marks]
+        key = b"".join(array.tobytes() for mark in frame for array in mark["data"].values())
+        if key not in found:
+            found[key] = place_labels(panel, frame)
+        places.append(found[key])
+    return places
 
 
 def _pack(array):
@@ -329,12 +356,6 @@ def _unique(items):
     return list(numbers), which
 
 
-def _used_height(placed, height):
-    """Cells seldom need all of the height they may take."""
-    bottoms = [p["box"][1] + p["box"][3] + 6 for p in placed]
-    return int(np.ceil(max(bottoms))) if all(p["bare"] for p in placed) else height
-
-
 def _kind(options):
     """Which control suits the values."""
     values = list(options.values())
@@ -343,10 +364,15 @@ def _kind(options):
     return "menu" if all(isinstance(v, str) for v in values) else "slider"
 
 
-def _make_control(name, options, start):
-    named = {"description": name.replace("_", " "), "style": {"description_width": "initial"}}
+def _shown(name):
+    return name.replace("_", " ")
+
+
+def _make_control(name, options, start, longest):
+    named = {"description": _shown(name), "style": {"description_width": "initial"}}
     if _kind(options) == "checkbox":
         return widgets.Checkbox(value=bool(start), indent=False, **named)
+    named["style"] = {"description_width": f"{longest + 1}ch"}  # so that all handles begin below each other
     choices = [(label, k) for k, label in enumerate(options)]
     kind = widgets.Dropdown if _kind(options) == "menu" else widgets.SelectionSlider
     return kind(options=choices, index=start, **named)

@@ -1,16 +1,28 @@
 """Where everything stands, in pixels: computed once, because limits and ticks are the same in every frame."""
 
-from math import isclose
+from math import ceil, isclose
 
 import numpy as np
 
-WIDTH = 680  # pixels, the width of a lesson's text in JupyterLab
+from .marks import KINDS
+
+WIDTH = 680  # pixels, of the still picture
+# The page may be wider or narrower. The browser takes the widest layout that fits and never makes words smaller.
+OTHER_WIDTHS = (935, 520, 400)  # the first is as wide as the lessons' figures
 GAP = 10
-CHARACTER = 7.2  # pixels of one 13 px character, on average
-CELL = 34  # pixels, the largest side of a cell
+TEXT = 14  # pixels, the size of all words: as large as those of the page
+CHARACTER = 8.2  # pixels of one character of that size, on average
+CELL = 38  # pixels, the largest side of a cell
+MIN_AXES = 200  # pixels that a panel with axes should have, besides the room for its labels
+MIN_CELL, MIN_WRITTEN_CELL = 16, 27  # the same for one cell, and for one with a number in it
+OUTER = ("box", "ends", "xlim", "ylim", "xticks", "yticks")  # what depends on the width of the picture
 
 
-def number(value):
+class NoRoom(ValueError):
+    """The panels or their labels need more room than there is."""
+
+
+def format_value(value):
     """A number as a learner reads it: 8, 0.25, 1e−5 (with a minus sign, not a hyphen)."""
     if isinstance(value, (bool, np.bool_)):
         return "yes" if value else "no"
@@ -31,29 +43,23 @@ def transform(value, limits, scale):
     return (value - low) / (high - low)
 
 
+def _in_panel(marks, panel_index):
+    return [mark for mark in marks if mark["style"]["panel"] == panel_index]
+
+
 def _range(marks, panel_index, axis, log):
     """Smallest and largest coordinate that any frame draws on this axis, with a little room."""
-    values = []
-    for mark in marks:
-        if mark["style"]["panel"] != panel_index:
-            continue
-        data = mark["data"]
-        if mark["kind"] == "bars":
-            values += [data["edges"]] if axis == "x" else [data["height"], np.zeros(())]
-        elif mark["kind"] == "arrows":
-            values += [data[axis], data[axis] + data["d" + axis]]
-        elif mark["kind"] in ("lines", "points", "text"):
-            values.append(data[axis])
+    here = _in_panel(marks, panel_index)
+    values = [array for mark in here for array in KINDS[mark["kind"]].extents(mark["data"], axis)]
     if not values:
         return 0.0, 1.0
     low, high = min(v.min() for v in values), max(v.max() for v in values)
-    only_bars = all(m["kind"] == "bars" for m in marks if m["style"]["panel"] == panel_index)
     if log:
         if low <= 0:
             raise ValueError(f"Explorer: panel {panel_index} has a log {axis} axis, but the data reach {low:g}")
         return low / 1.3, high * 1.3
     room = 0.06 * (high - low) or max(0.5, 1e-6 * abs(high))
-    if only_bars:  # bars stand on the axis
+    if all(KINDS[mark["kind"]].stands for mark in here):
         return (low, high) if axis == "x" else (low and low - room, high + room)
     return low - room, high + room
 
@@ -69,69 +75,141 @@ def _ticks(limits, scale, pixels, axis):
     else:
         values = MaxNLocator(nbins=count, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)
     inside = [float(v) for v in values if isclose(v, np.clip(v, low, high))]
-    return [(v, number(v)) for v in inside]
+    return [(v, format_value(v)) for v in inside]
 
 
 def _label_room(marks, panel_index):
     """Pixels kept free at the right for the longest label of a line, dot or arrow."""
-    labels = [m["style"].get("label", "") for m in marks if m["style"]["panel"] == panel_index]
+    labels = [m["style"].get("label", "") for m in _in_panel(marks, panel_index)]
     longest = max(map(len, labels), default=0)
-    return CHARACTER * longest + 8 if longest else 14
+    return CHARACTER * longest + 10 if longest else 14
 
 
 def _cells_needed(marks, panel_index, axis):
     """Columns or rows, at least one, that the marks of a bare panel need in any frame."""
-    here = [mark for mark in marks if mark["style"]["panel"] == panel_index]
+    here = _in_panel(marks, panel_index)
     if not here or any(axis not in mark["data"] for mark in here):
         raise ValueError(f"Explorer: panel {panel_index} is bare, expected cells, or other marks of (x, y), in it")
-    return max(1, *(mark["data"][axis].max() + (mark["kind"] == "cells") for mark in here))
+    return max(1, *(array.max() for mark in here for array in KINDS[mark["kind"]].extents(mark["data"], axis)))
 
 
-def lay_out(panels, marks, height):
-    """Each panel as a plain dict: box in pixels, limits, ticks and titles.
+def _columns(panel, marks, index):
+    return _cells_needed(marks, index, "x") if panel.xlim is None else panel.xlim[1]
+
+
+def lay_out(panels, marks, height, width=WIDTH):
+    """{"width", "height", "panels"}: each panel as a plain dict, box in pixels, limits, ticks and titles.
 
     marks: stacked marks, {"kind", "style", "data": {name: array with the frames first}}
+    The panels stand side by side. In a picture narrower than WIDTH those that would be squeezed begin a row of
+    their own.
     """
-    shares = np.array([panel.width for panel in panels], dtype=float)
-    widths = (WIDTH - GAP * (len(panels) - 1)) * shares / shares.sum()
-    left, placed = 0, []
+    _refuse_cells_in_axes(panels, marks)
+    rows = _rows(panels, marks, width) if width < WIDTH else [list(range(len(panels)))]
+    placed, top = [], 0
+    for row in rows:
+        here = _lay_out_row(row, panels, marks, height, width, top)
+        top = _bottom(here, top, height)
+        placed += here
+    return {"width": width, "height": top, "panels": placed}
+
+
+def lay_out_widths(panels, marks, height):
+    """The layout of the still picture, with the narrower and wider ones as its "others"."""
+    main = lay_out(panels, marks, height)
+    others = []
+    for width in OTHER_WIDTHS:
+        try:
+            other = lay_out(panels, marks, height, width)
+        except NoRoom:  # there the browser makes the next wider one smaller
+            continue
+        others.append(other | {"panels": [{name: panel[name] for name in OUTER} for panel in other["panels"]]})
+    return main | {"others": others}
+
+
+def all_layouts(spec):
+    """Every layout of a spec as (width, height, panels), that of the still picture first."""
+    for layout in [spec, *spec["others"]]:
+        panels = [whole | own for whole, own in zip(spec["panels"], layout["panels"], strict=True)]
+        yield layout["width"], layout["height"], panels
+
+
+def _refuse_cells_in_axes(panels, marks):
+    for mark in marks:
+        if KINDS[mark["kind"]].bare and not panels[mark["style"]["panel"]].bare:
+            raise ValueError(f"Explorer: {mark['kind']} need a panel without axes, write Panel(bare=True)")
+
+
+def _rows(panels, marks, width):
+    """Numbers of the panels that stand side by side, row by row."""
+    rows, used = [], np.inf
     for index, panel in enumerate(panels):
-        width = widths[index]
-        top = 28 if panel.title else 10
-        if panel.bare:
-            columns = _cells_needed(marks, index, "x") if panel.xlim is None else panel.xlim[1]
-            rows = _cells_needed(marks, index, "y") if panel.ylim is None else panel.ylim[1]
-            unit = min((width - 8) / columns, (height - top - 6) / rows, CELL)
-            box = [left + 4, top, unit * columns, unit * rows]
-            xlim, ylim, xticks, yticks = (0, columns), (0, rows), [], []
-        else:
-            right = _label_room(marks, index)
-            bottom = 46 if panel.xlabel else 26
-            start = left + (62 if panel.ylabel else 14 if panel.ylabel is None else 46)
-            box = [start, top, left + width - right - start, height - top - bottom]
-        if min(box[2:]) <= 0:
-            raise ValueError(f"Explorer: no room for panel {index}, expected more height or width, or shorter labels")
-        if not panel.bare:
-            xlim = _range(marks, index, "x", panel.xscale == "log") if panel.xlim is None else panel.xlim
-            ylim = _range(marks, index, "y", panel.yscale == "log") if panel.ylim is None else panel.ylim
-            if panel.equal:
-                xlim, ylim = _same_unit(xlim, ylim, box)
-            xticks = _ticks(xlim, panel.xscale, box[2], "x")
-            yticks = [] if panel.ylabel is None else _ticks(ylim, panel.yscale, box[3], "y")
-        placed.append(
-            {
-                "box": [round(float(side), 2) for side in box],
-                "xlim": [float(v) for v in xlim],
-                "ylim": [float(v) for v in ylim],
-                "xticks": xticks,
-                "yticks": yticks,
-                **{name: getattr(panel, name) for name in ("xscale", "yscale", "xlabel", "ylabel", "title")},
-                "bare": panel.bare,
-                "zero": panel.zero,
-            }
-        )
-        left += width + GAP
+        needed = _least_width(panel, marks, index)
+        if used + needed > width:
+            rows, used = [*rows, []], 0
+        rows[-1].append(index)
+        used += needed + GAP
+    return rows
+
+
+def _least_width(panel, marks, index):
+    if not panel.bare:
+        return max(MIN_AXES + _label_room(marks, index), CHARACTER * len(panel.title) + 80)
+    written = any(mark["style"].get("digits") is not None for mark in _in_panel(marks, index))
+    return _columns(panel, marks, index) * (MIN_WRITTEN_CELL if written else MIN_CELL)
+
+
+def _bottom(row, top, height):
+    """Where the next row begins. Cells seldom need all of the height they may take."""
+    if not all(panel["bare"] for panel in row):
+        return top + height
+    return int(ceil(max(panel["box"][1] + panel["box"][3] for panel in row) + 6))
+
+
+def _lay_out_row(row, panels, marks, height, width, top):
+    shares = np.array([panels[index].width for index in row], dtype=float)
+    widths = (width - GAP * (len(row) - 1)) * shares / shares.sum()
+    left, placed = 0, []
+    for index, own in zip(row, widths, strict=True):
+        placed.append(_place(panels[index], marks, index, left, top, own, height))
+        left += own + GAP
     return placed
+
+
+def _place(panel, marks, index, left, above, width, height):
+    """One panel, in a box of this width and height whose upper left corner is (left, above)."""
+    margin = 30 if panel.title else 10
+    if panel.bare:
+        columns = _columns(panel, marks, index)
+        rows = _cells_needed(marks, index, "y") if panel.ylim is None else panel.ylim[1]
+        unit = min((width - 8) / columns, (height - margin - 6) / rows, CELL)
+        box = [left + 4, above + margin, unit * columns, unit * rows]
+        xlim, ylim, xticks, yticks = (0, columns), (0, rows), [], []
+    else:
+        right = _label_room(marks, index)
+        bottom = 50 if panel.xlabel else 28
+        start = left + (72 if panel.ylabel else 14 if panel.ylabel is None else 52)
+        box = [start, above + margin, left + width - right - start, height - margin - bottom]
+    if min(box[2:]) <= 0:
+        raise NoRoom(f"Explorer: no room for panel {index}, expected more height or width, or shorter labels")
+    if not panel.bare:
+        xlim = _range(marks, index, "x", panel.xscale == "log") if panel.xlim is None else panel.xlim
+        ylim = _range(marks, index, "y", panel.yscale == "log") if panel.ylim is None else panel.ylim
+        if panel.equal:
+            xlim, ylim = _same_unit(xlim, ylim, box)
+        xticks = _ticks(xlim, panel.xscale, box[2], "x")
+        yticks = [] if panel.ylabel is None else _ticks(ylim, panel.yscale, box[3], "y")
+    return {
+        "box": [round(float(side), 2) for side in box],
+        "ends": [round(float(left), 2), round(float(left + width), 2)],
+        "xlim": [float(v) for v in xlim],
+        "ylim": [float(v) for v in ylim],
+        "xticks": xticks,
+        "yticks": yticks,
+        **{name: getattr(panel, name) for name in ("xscale", "yscale", "xlabel", "ylabel", "title")},
+        "bare": panel.bare,
+        "zero": panel.zero,
+    }
 
 
 def _same_unit(xlim, ylim, box):
@@ -161,11 +239,3 @@ def y_to_pixels(panel, y):
 def to_pixels(panel, x, y):
     """Pixel coordinates of data coordinates."""
     return x_to_pixels(panel, x), y_to_pixels(panel, y)
-
-
-def spread_labels(labels, gap=15):
-    """Push labels that overlap apart: [(y, ...)] sorted by y, each at least `gap` pixels below the one before."""
-    placed = []
-    for y, *rest in sorted(labels, key=lambda label: label[0]):
-        placed.append((max(y, placed[-1][0] + gap) if placed else y, *rest))
-    return placed

@@ -4,22 +4,69 @@ A mark is data and style, never pixels. Two renderers read the same marks: `stag
 with matplotlib, for places without widgets.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..checks import describe
+from ..theme import PALETTE
 
-MOST_NAMES = 5  # of codes: pale, three colors and grey
+MAX_NAMES = 5  # of codes: pale, three colors and grey
 
-COLOR_NAMES = ("blue", "orange", "teal", "grey", "red")
+
+@dataclass(frozen=True)
+class Kind:
+    """What the layout must know of one kind of mark. The functions take {name of an array: its numbers}.
+
+    extents: (data, axis) to the numbers that must lie between the limits of that axis, "x" or "y"
+    paths:   data to (x, y) of all strokes, one row of points each; labels keep off them
+    tip:     data to the point (x, y) at which the label stands; None where there is no label
+    stands:  drawn upwards from zero, so that no room is needed below
+    bare:    only for panels without axes
+    """
+
+    extents: Callable
+    paths: Callable | None = None
+    tip: Callable | None = None
+    stands: bool = False
+    bare: bool = False
+
+
+def _points_of(data, axis):
+    return [data[axis]]
+
+
+def _last(data):
+    return data["x"][-1], data["y"][-1]
+
+
+def _from_foot_to_tip(data, axis):
+    return np.stack([data[axis], data[axis] + data["d" + axis]], axis=-1)
+
+
+KINDS = {
+    "lines": Kind(_points_of, lambda data: (data["x"][None], data["y"][None]), _last),
+    "points": Kind(_points_of, lambda data: [np.stack([data[axis]] * 2, axis=-1) for axis in "xy"], _last),
+    "bars": Kind(
+        lambda data, axis: [data["edges"]] if axis == "x" else [data["height"], np.zeros(1)],
+        stands=True,
+    ),
+    "arrows": Kind(
+        lambda data, axis: [_from_foot_to_tip(data, axis)],
+        lambda data: [_from_foot_to_tip(data, axis) for axis in "xy"],
+        lambda data: [_from_foot_to_tip(data, axis)[-1, 1] for axis in "xy"],
+    ),
+    "text": Kind(_points_of),
+    "cells": Kind(lambda data, axis: [data[axis], data[axis] + 1], bare=True),
+}
 
 
 @dataclass(frozen=True)
 class Mark:
     """One thing drawn in one frame.
 
-    kind:    "lines", "bars", "points", "cells", "arrows" or "text"
+    kind:    a key of KINDS
     arrays:  its numbers by name; they change from frame to frame, their shapes do not
     style:   color, label, panel, ...; the same in every frame
     string:  the words of a text mark; they may change from frame to frame
@@ -29,6 +76,10 @@ class Mark:
     arrays: dict
     style: dict
     string: str = ""
+
+    def __post_init__(self):
+        if self.kind not in KINDS:
+            raise ValueError(f"Mark: kind is {self.kind!r}, expected one of {list(KINDS)}")
 
 
 @dataclass(frozen=True)
@@ -81,8 +132,8 @@ def _are_limits(limits, scale):
 
 
 def _style(kind, color, panel, **more):
-    if color not in COLOR_NAMES:
-        raise ValueError(f"{kind}: color {color!r} is not in the palette {COLOR_NAMES}")
+    if color not in PALETTE:
+        raise ValueError(f"{kind}: color {color!r} is not in the palette {list(PALETTE)}")
     if "label" in more:
         more["label"] = str(more["label"])
     return {"color": color, "panel": panel, **more}
@@ -170,8 +221,8 @@ def cells(values, *, at=(0, 0), limit=None, digits=None, names=None, outline=Non
         raise ValueError("cells: give either limit= (numbers) or names= (codes)")
     if names is not None:
         names = [str(name) for name in names]
-        if not 2 <= len(names) <= MOST_NAMES:
-            raise ValueError(f"cells: got {len(names)} names, expected 2 to {MOST_NAMES}")
+        if not 2 <= len(names) <= MAX_NAMES:
+            raise ValueError(f"cells: got {len(names)} names, expected 2 to {MAX_NAMES}")
         codes = values[np.isfinite(values)]  # what is not finite is told with its slider position
         if not np.isin(codes, np.arange(len(names))).all():
             wrong = codes[~np.isin(codes, np.arange(len(names)))][0]

@@ -1,9 +1,15 @@
-// Draws the frame that an Explorer's controls point at. Python computed every frame; here numbers only become pixels.
-// `picture.py` draws the same marks with matplotlib: change both.
+// Draws the frame that an Explorer's controls point at. Python computed every frame, the layout for several widths and
+// the places of the labels; here numbers only become pixels. `picture.py` draws the same marks with matplotlib: change
+// both, a browser test compares them.
 
 const SVG = "http://www.w3.org/2000/svg";
 const STRONGEST = 0.7; // opacity of the fullest cell, light enough for its number to be read
-let figures = 0; // for ids that are unique on the page
+const TEXT = 14; // pixels, the size of all words
+
+// Without https randomUUID does not exist; a page served over the network may lack it.
+function uniqueId() {
+  return crypto.randomUUID?.() ?? Array.from(crypto.getRandomValues(new Uint32Array(4)), (n) => n.toString(36)).join("-");
+}
 
 function node(name, attributes = {}, words = "") {
   const element = document.createElementNS(SVG, name);
@@ -58,21 +64,21 @@ function drawAxes(panel) {
   const bottom = top + height;
   const line = (x1, y1, x2, y2, kind) => group.append(node("line", { x1, y1, x2, y2, class: kind }));
   const write = (words, attributes) => group.append(node("text", attributes, words));
-  if (panel.title) write(panel.title, { x: left, y: top - 10, class: "title" });
+  if (panel.title) write(panel.title, { x: left, y: top - 11, class: "title" });
   if (panel.bare) return group;
   for (const [value, label] of panel.xticks) {
     line(x(value), top, x(value), bottom, "grid");
-    write(label, { x: x(value), y: bottom + 16, class: "tick", "text-anchor": "middle" });
+    write(label, { x: x(value), y: bottom + 19, class: "tick", "text-anchor": "middle" });
   }
   for (const [value, label] of panel.yticks) {
     line(left, y(value), left + width, y(value), "grid");
-    write(label, { x: left - 6, y: y(value) + 4, class: "tick", "text-anchor": "end" });
+    write(label, { x: left - 6, y: y(value), class: "tick middle", "text-anchor": "end" });
   }
   if (panel.zero) line(left, y(0), left + width, y(0), "zero");
-  write(panel.xlabel, { x: left + width / 2, y: bottom + 36, "text-anchor": "middle" });
+  write(panel.xlabel, { x: left + width / 2, y: bottom + 40, "text-anchor": "middle" });
   if (panel.ylabel) {
-    const [cx, cy] = [left - 46, top + height / 2];
-    write(panel.ylabel, { x: cx, y: cy, "text-anchor": "middle", transform: `rotate(-90 ${cx} ${cy})` });
+    const [cx, cy] = [left - 60, top + height / 2];
+    write(panel.ylabel, { x: cx, y: cy, class: "middle", "text-anchor": "middle", transform: `rotate(-90 ${cx} ${cy})` });
   }
   return group;
 }
@@ -128,9 +134,9 @@ const draw = {
   text(mark, position, { x, y }) {
     const words = mark.strings[at(mark, "string", position)[0]];
     const ys = at(mark, "y", position);
-    const kind = `words ${mark.color}${mark.bold ? " title" : ""}`;
+    const kind = `words middle ${mark.color}${mark.bold ? " title" : ""}`;
     return Array.from(at(mark, "x", position), (value, k) =>
-      node("text", { x: x(value), y: y(ys[k]) + 4, "text-anchor": mark.align, class: kind }, words),
+      node("text", { x: x(value), y: y(ys[k]), "text-anchor": mark.align, class: kind }, words),
     );
   },
 
@@ -145,8 +151,8 @@ const draw = {
       group.append(node("rect", { ...square(1), class: "cell" }));
       if (opacity) group.append(node("rect", { ...square(1), class: `cell ${fill}`, "fill-opacity": opacity }));
       if (outline[k]) group.append(node("rect", { ...square(2), class: "outline" }));
-      const size = Math.min(13, words.length < 4 ? unit * 0.42 : unit * 0.34);
-      const middle = { x: left + unit / 2, y: top + unit / 2 + size * 0.36, "text-anchor": "middle" };
+      const size = Math.min(TEXT, (1.5 * unit) / Math.max(2, words.length));
+      const middle = { x: left + unit / 2, y: top + unit / 2, class: "middle", "text-anchor": "middle" };
       if (words) group.append(node("text", { ...middle, style: `font-size: ${size}px` }, words));
       return group;
     });
@@ -161,67 +167,93 @@ function cell(value, { names, limit, digits }) {
   return { fill: value > 0 ? "blue" : "orange", opacity: STRONGEST * Math.min(1, Math.abs(value) / limit), words };
 }
 
-// The labels of lines, dots and arrows, pushed apart where they overlap.
-function drawLabels(panel, marks, position) {
-  const { x, y } = pixels(panel);
-  const last = (values) => values[values.length - 1];
-  const places = marks.filter((mark) => mark.label).map((mark) => {
-    let [px, py] = [last(at(mark, "x", position)), last(at(mark, "y", position))];
-    if (mark.kind === "arrows") [px, py] = [px + last(at(mark, "dx", position)), py + last(at(mark, "dy", position))];
-    return { x: x(px) + 9, y: y(py), mark };
-  });
-  places.sort((a, b) => a.y - b.y);
-  places.forEach((place, k) => {
-    if (k) place.y = Math.max(place.y, places[k - 1].y + 15);
-  });
-  return places.map(({ x, y, mark }) => node("text", { x, y: y + 4, class: `words ${mark.color}` }, mark.label));
+// The point at which a mark's label stands, in pixels.
+function tip(mark, position, { x, y }) {
+  const last = (name) => (name in mark.arrays ? at(mark, name, position).at(-1) : 0);
+  return [x(last("x") + last("dx")), y(last("y") + last("dy"))];
 }
 
-// What ipywidgets leaves out. A slider's name stands in a label beside it; screen readers need the name and the value on
-// the handle itself.
-function helpControls(figure, spec, chosen) {
-  const explorer = figure.closest(".explorer");
-  const sliders = spec.names.map((name, k) => k).filter((k) => spec.kinds[k] === "slider");
-  explorer?.querySelectorAll(".noUi-handle").forEach((handle, k) => {
+// The label of a line, dot or arrow, where Python found room for it.
+function drawLabel(mark, position, places, layout) {
+  const [px, py] = tip(mark, position, places);
+  const [dx, dy] = at(mark, `label_${layout}`, position);
+  const anchor = dx < 0 ? "end" : "start";
+  const attributes = { x: px + dx, y: py + dy, "text-anchor": anchor, class: `words middle label ${mark.color}` };
+  return node("text", attributes, mark.label);
+}
+
+// One mark as a group, so that what belongs together is found together.
+function drawMark(mark, position, places, panel) {
+  const group = node("g", { class: `mark ${mark.kind}` });
+  group.append(...draw[mark.kind](mark, position, places, panel));
+  return group;
+}
+
+// The layouts that Python made, the widest first.
+function readLayouts(spec) {
+  const others = spec.others.map((other) => ({
+    ...other,
+    panels: other.panels.map((panel, k) => ({ ...spec.panels[k], ...panel })),
+  }));
+  const layouts = [spec, ...others].map(({ width, height, panels }, number) => ({ width, height, panels, number }));
+  return layouts.sort((a, b) => b.width - a.width);
+}
+
+// What ipywidgets leaves out: a slider's name stands in a label beside it; screen readers need the name and the value on
+// the handle itself. False while the controls are not there yet: they may be drawn after the stage.
+function nameControls(figure, spec, chosen) {
+  const sliders = [...spec.names.keys()].filter((k) => spec.kinds[k] === "slider");
+  const handles = figure.closest(".explorer")?.querySelectorAll(".noUi-handle") ?? [];
+  handles.forEach((handle, k) => {
     handle.setAttribute("aria-label", spec.names[sliders[k]]);
     handle.setAttribute("aria-valuetext", spec.options[sliders[k]][chosen[sliders[k]]]);
   });
+  return handles.length === sliders.length;
 }
 
 function render({ model, el }) {
   const spec = model.get("spec");
   const marks = readMarks(model);
+  const layouts = readLayouts(spec);
   const captionOf = numbers(model.get("caption_of"), "<u2");
 
   const figure = document.createElement("figure");
   figure.className = "explorer-stage";
   const caption = document.createElement("figcaption");
   caption.className = "explorer-caption";
-  caption.id = `explorer-caption-${Date.now().toString(36)}-${figures++}`;
+  caption.id = `explorer-caption-${uniqueId()}`;
   caption.setAttribute("aria-live", "polite");
-  const picture = node("svg", {
-    viewBox: `0 0 ${spec.width} ${spec.height}`,
-    role: "img",
-    "aria-labelledby": caption.id,
-  });
-  const layers = spec.panels.map((panel) => {
-    const layer = node("g");
-    picture.append(drawAxes(panel), layer);
-    return layer;
-  });
+  const picture = node("svg", { role: "img", "aria-labelledby": caption.id });
+  picture.style.maxWidth = `${layouts[0].width}px`;
   figure.append(picture, caption);
   el.replaceChildren(figure);
 
+  let layout, layers;
+  function lay() {
+    const fitting = layouts.find(({ width }) => width <= figure.clientWidth) ?? layouts.at(-1);
+    if (fitting === layout) return false;
+    layout = fitting;
+    picture.setAttribute("viewBox", `0 0 ${layout.width} ${layout.height}`);
+    layers = layout.panels.map(() => node("g"));
+    picture.replaceChildren(...layout.panels.flatMap((panel, k) => [drawAxes(panel), layers[k]]));
+    return true;
+  }
+
+  const chosen = () => spec.options.map((_, k) => Number(model.get(`at_${k}`)));
   function update() {
-    const chosen = spec.options.map((_, k) => Number(model.get(`at_${k}`)));
-    const position = chosen.reduce((sum, choice, k) => sum * spec.options[k].length + choice, 0);
-    spec.panels.forEach((panel, number) => {
+    const position = chosen().reduce((sum, choice, k) => sum * spec.options[k].length + choice, 0);
+    layout.panels.forEach((panel, number) => {
       const here = marks.filter((mark) => mark.panel === number);
-      const drawn = here.flatMap((mark) => draw[mark.kind](mark, position, pixels(panel), panel));
-      layers[number].replaceChildren(...drawn, ...drawLabels(panel, here, position));
+      const places = pixels(panel);
+      const drawn = here.map((mark) => drawMark(mark, position, places, panel));
+      const labels = here.filter((mark) => mark.label);
+      layers[number].replaceChildren(
+        ...drawn,
+        ...labels.map((mark) => drawLabel(mark, position, places, layout.number)),
+      );
     });
     caption.textContent = model.get("captions")[captionOf[position]];
-    helpControls(figure, spec, chosen);
+    nameControls(figure, spec, chosen());
   }
 
   // One drawing per screen refresh, however many controls changed.
@@ -231,11 +263,18 @@ function render({ model, el }) {
     waiting = requestAnimationFrame(update);
   };
   for (const k of spec.options.keys()) model.on(`change:at_${k}`, later);
+  lay();
   update();
-  const naming = setInterval(() => figure.isConnected && update(), 400); // the controls may be drawn after the stage
-  setTimeout(() => clearInterval(naming), 2000);
+  const resized = new ResizeObserver(() => figure.clientWidth && lay() && update());
+  resized.observe(figure);
+  let tries = 0;
+  const naming = setInterval(() => {
+    if ((figure.isConnected && nameControls(figure, spec, chosen())) || ++tries === 50) clearInterval(naming);
+  }, 100);
   return () => {
     clearInterval(naming);
+    cancelAnimationFrame(waiting);
+    resized.disconnect();
     for (const k of spec.options.keys()) model.off(`change:at_${k}`, later);
   };
 }

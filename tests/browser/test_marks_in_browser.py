@@ -1,0 +1,321 @@
+"""What stage.js draws is what matplotlib draws, mark by mark, on a plain page that only feeds it a model."""
+
+import base64
+
+import numpy as np
+import pytest
+from lessons import LESSONS, run_lesson
+from matplotlib.colors import to_rgb
+from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
+from matplotlib.text import Annotation, Text
+
+from helpers import Explorer, Panel, arrows, bars, cells, lines, points, text
+from helpers.explorer.explorer import FOLDER, _frame
+from helpers.explorer.layout import all_layouts
+from helpers.explorer.picture import draw_figure
+from helpers.theme import css_variables
+
+CODE = (FOLDER / "stage.js").read_text(encoding="utf-8")
+STYLE = css_variables() + (FOLDER / "stage.css").read_text(encoding="utf-8")
+
+# The stage in a box of a width, with a model that is only a table. `stages` keeps what tests ask for later.
+SHOW = """async ({code, style, models, width}) => {
+  document.body.innerHTML = "";
+  document.head.innerHTML = `<style>${style}</style>`;
+  const bytes = (text) => new DataView(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer);
+  window.stages = [];
+  for (const state of models) {
+    const values = {...state, data: state.data.map(bytes), caption_of: bytes(state.caption_of)};
+    const heard = {};
+    const model = {
+      get: (name) => values[name],
+      on: (name, f) => (heard[name] = f),
+      off: () => {},
+      move: (choices) => {
+        choices.forEach((choice, k) => (values[`at_${k}`] = choice));
+        heard["change:at_0"]();
+        return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+      },
+    };
+    const explorer = document.createElement("div");
+    explorer.className = "explorer";
+    explorer.style.width = `${width}px`;
+    explorer.style.maxWidth = "none";
+    const el = document.createElement("div");
+    explorer.append(el);
+    document.body.append(explorer);
+    const url = URL.createObjectURL(new Blob([code], {type: "text/javascript"}));
+    const module = await import(url);  // evaluated anew for every widget, as some hosts do
+    module.default.render({model, el});
+    window.stages.push({model, el, explorer});
+  }
+}"""
+
+# What is drawn of every mark, then of the labels: [shape, numbers..., words, color]
+READ = """() => {
+  const shown = (e) => ["title", "tick"].every((name) => !e.classList.contains(name) || e.closest(".mark"));
+  const number = (e, names) => names.map((name) => Number(e.getAttribute(name)));
+  const read = (e) => {
+    const style = getComputedStyle(e);
+    if (e.tagName == "polyline") {
+      return ["line", [...e.points].flatMap((p) => [p.x, p.y]), "", style.stroke];
+    }
+    if (e.tagName == "circle") return ["dot", [...number(e, ["cx", "cy"]), 2 * e.getAttribute("r")], "", style.stroke];
+    if (e.tagName == "rect") {
+      const painted = e.classList.contains("outline") ? style.stroke : style.fill;
+      return ["box", number(e, ["x", "y", "width", "height"]), "", painted];
+    }
+    if (e.tagName == "text") return ["words", number(e, ["x", "y"]), e.textContent, style.fill];
+    const [foot, tip] = e.children;
+    const point = tip.points[0];
+    return ["arrow", [...number(foot, ["x1", "y1"]), point.x, point.y], "", getComputedStyle(foot).stroke];
+  };
+  const leaves = (group) => [...group.children].flatMap((e) =>
+    e.tagName != "g" || e.querySelector("polygon") ? [e] : [...e.children]);
+  const marks = [...document.querySelectorAll("g.mark")].map((group) => leaves(group).map(read));
+  const labels = [...document.querySelectorAll("text.label")].map(read);
+  return {marks, labels, box: document.querySelector("svg").getAttribute("viewBox")};
+}"""
+
+
+def state_of(explorer):
+    stage = explorer.stage
+    packed = [base64.b64encode(bytes(block)).decode() for block in stage.data]
+    state = {"spec": stage.spec, "data": packed, "captions": stage.captions}
+    state["caption_of"] = base64.b64encode(bytes(stage.caption_of)).decode()
+    return state | {f"at_{k}": getattr(stage, f"at_{k}") for k in range(4)}
+
+
+def open_stages(page, explorers, width):
+    models = [state_of(explorer) for explorer in explorers]
+    page.goto("about:blank")
+    page.evaluate(SHOW, {"code": CODE, "style": STYLE, "models": models, "width": width})
+
+
+def choices(explorer, index):
+    """Which value of each slider the frame of this number shows."""
+    sizes = [len(options) for options in explorer.sliders.values()]
+    return [int(k) for k in np.unravel_index(index, sizes)]
+
+
+def count(explorer):
+    return len(list(explorer.positions()))
+
+
+def read(artist):
+    """What matplotlib draws, in the words of READ."""
+    if isinstance(artist, Annotation):
+        return "arrow", [*artist.xyann, *artist.xy], "", artist.arrow_patch.get_edgecolor()
+    if isinstance(artist, Text):
+        return "words", [*artist.get_position()], artist.get_text(), artist.get_color()
+    if isinstance(artist, Rectangle):
+        x, y, width, height = artist.get_x(), artist.get_y(), artist.get_width(), artist.get_height()
+        painted = artist.get_facecolor() if artist.get_fill() else artist.get_edgecolor()
+        return "box", [x, min(y, y + height), width, abs(height)], "", painted
+    assert isinstance(artist, Line2D)
+    if artist.get_marker() == "o":
+        return [
+            ("dot", [x, y, artist.get_markersize() * 100 / 72], "", artist.get_markeredgecolor())
+            for x, y in artist.get_xydata()
+        ]
+    return "line", artist.get_xydata().ravel().tolist(), "", artist.get_color()
+
+
+def read_all(artists):
+    found = []
+    for artist in artists:
+        one = read(artist)
+        found += one if isinstance(one, list) else [one]
+    return found
+
+
+def rgb(css):
+    return [float(part) / 255 for part in css[css.index("(") + 1 : -1].split(",")[:3]]
+
+
+def assert_same(browser, picture, where):
+    assert len(browser) == len(picture), where
+    for (shape, numbers, words, color), (own_shape, own_numbers, own_words, own_color) in zip(
+        browser, picture, strict=True
+    ):
+        assert (shape, words) == (own_shape, own_words), where
+        np.testing.assert_allclose(numbers, np.array(own_numbers, dtype=float), atol=0.5, rtol=1e-5, err_msg=str(where))
+        np.testing.assert_allclose(rgb(color), to_rgb(own_color), atol=1 / 200, err_msg=str(where))
+
+
+def compare(page, explorer, name):
+    """At the first, middle and last position, in every layout."""
+    for number, (width, height, panels) in enumerate(all_layouts(explorer.stage.spec)):
+        open_stages(page, [explorer], width)
+        for index in (0, count(explorer) // 2, count(explorer) - 1):
+            page.evaluate("(choices) => stages[0].model.move(choices)", choices(explorer, index))
+            browser = page.evaluate(READ)
+            assert browser["box"] == f"0 0 {width} {height}"
+            marks = _frame(explorer.marks, index, number)
+            _, drawn = draw_figure({"width": width, "height": height, "panels": panels}, marks)
+            order = sorted(range(len(marks)), key=lambda k: marks[k]["style"]["panel"])
+            labels = []
+            for shown, k in zip(browser["marks"], order, strict=True):
+                own = read_all(drawn[k])
+                if marks[k]["label_at"]:
+                    labels.append(own.pop())
+                assert_same(shown, own, (name, marks[k]["kind"], width, index))
+            assert_same(browser["labels"], labels, (name, "labels", width, index))
+
+
+# One row for every kind of mark, each at its most difficult.
+KINDS = {
+    "lines": lambda n: lines([0, n, 2], [1, 0, n], label="line", dashed=True),
+    "points": lambda n: points([n, 2], [1, n], color="orange", label="dot", size=15, hollow=True),
+    "bars": lambda n: bars(np.linspace(0, 0.1, 12), np.arange(11) - n, color="teal"),
+    "arrows": lambda n: arrows([0, 1], [0, 0], [1, -n], [0.5, n], color="grey", label="arrow"),
+    "text": lambda n: text([0, n], [1, 0], f"{n} <b>", color="red", align="end", bold=True),
+    "cells": lambda n: cells([[n, -1.25], [0, 0.004]], limit=2, digits=1, outline=[[0, 1], [0, n == 1]]),
+    "codes": lambda n: cells([[0, 1, 2, 3, 4]], names=("", "a", "b", "c", "d")),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_browser_and_matplotlib_draw_each_kind_of_mark_alike(page, kind):
+    panel = Panel(bare=kind in ("cells", "codes"))
+    explorer = Explorer({"n": [1, 2, 3]}, lambda n: [points(n, 0), KINDS[kind](n)], lambda n: f"{n}", panels=panel)
+    compare(page, explorer, kind)
+
+
+@pytest.fixture(scope="module", params=LESSONS, ids=lambda path: path.stem)
+def explorers(request):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("IPython.display.display", lambda *things, **more: None)
+        return [shown for shown in run_lesson(request.param) if isinstance(shown, Explorer)]
+
+
+def test_browser_and_matplotlib_draw_every_explorer_of_a_lesson_alike(page, explorers):
+    for number, explorer in enumerate(explorers):
+        compare(page, explorer, f"explorer {number}")
+
+
+# Labels that touch another label, a line, a dot or the edge of the picture: [words, what they touch]
+TOUCHING = """() => {
+  const found = [];
+  const svg = document.querySelector("svg");
+  const [, , width, height] = svg.getAttribute("viewBox").split(" ").map(Number);
+  const labels = [...document.querySelectorAll("text.label")].map((e) => [e.textContent, e.getBBox()]);
+  const inside = (x, y, b, room) => x > b.x - room && x < b.x + b.width + room && y > b.y + 3 - room
+    && y < b.y + b.height - 3 + room;
+  labels.forEach(([words, b], k) => {
+    if (b.x < 0 || b.y < -1 || b.x + b.width > width || b.y + b.height > height) found.push([words, "edge"]);
+    for (const [other, o] of labels.slice(k + 1)) {
+      if (b.x < o.x + o.width && o.x < b.x + b.width && Math.abs(b.y - o.y) < 14) found.push([words, other]);
+    }
+    for (const line of document.querySelectorAll("polyline")) {
+      const length = line.getTotalLength();
+      for (let s = 0; s <= length; s += 2) {
+        const p = line.getPointAtLength(s);
+        if (inside(p.x, p.y, b, 0)) { found.push([words, "a line"]); break; }
+      }
+    }
+    for (const dot of document.querySelectorAll("circle")) {
+      if (inside(dot.cx.baseVal.value, dot.cy.baseVal.value, b, 0)) found.push([words, "a dot"]);
+    }
+  });
+  return found;
+}"""
+
+
+def test_no_label_touches_another_one_a_line_a_dot_or_the_edge(page, explorers):
+    for number, explorer in enumerate(explorers):
+        if not any(mark.get("label") for mark in explorer.stage.spec["marks"]):
+            continue
+        step = max(1, count(explorer) // 25)
+        for width, _, _ in all_layouts(explorer.stage.spec):
+            open_stages(page, [explorer], width)
+            for index in range(0, count(explorer), step):
+                page.evaluate("(choices) => stages[0].model.move(choices)", choices(explorer, index))
+                assert page.evaluate(TOUCHING) == [], (number, width, choices(explorer, index))
+
+
+# Size on the screen of the smallest words outside cells, and the words that stick out of the picture.
+WORDS = """() => {
+  const sizes = [], out = [];
+  document.querySelectorAll("svg").forEach((svg) => {
+    const scale = svg.getScreenCTM().a, frame = svg.getBoundingClientRect();
+    for (const e of svg.querySelectorAll("text")) {
+      if (!e.closest(".cells")) sizes.push(parseFloat(getComputedStyle(e).fontSize) * scale);
+      const own = e.getBoundingClientRect();
+      if (own.left < frame.left - 1 || own.right > frame.right + 1 || own.bottom > frame.bottom + 1) {
+        out.push(e.textContent);
+      }
+    }
+  });
+  const wide = document.documentElement.scrollWidth > document.documentElement.clientWidth;
+  return {smallest: Math.min(...sizes), out, wide};
+}"""
+
+
+@pytest.mark.parametrize("width", [421, 600, 968])  # JupyterLab at 150 % on 1280 pixels with and without its side bar
+def test_words_are_as_large_as_those_of_the_page_and_none_is_cut(page, explorers, width):
+    open_stages(page, explorers, width)
+    words = page.evaluate(WORDS)
+    assert words["smallest"] >= 14 - 0.01
+    assert words["out"] == [] and not words["wide"]
+
+
+def test_a_stage_that_gets_narrower_takes_another_layout(page, explorers):
+    open_stages(page, explorers[:1], 968)
+    for width, expected in ((968, 935), (700, 680), (421, 400), (968, 935)):
+        page.evaluate(f"stages[0].explorer.style.width = '{width}px'")
+        page.wait_for_function(f"document.querySelector('svg').getAttribute('viewBox').startsWith('0 0 {expected} ')")
+
+
+# -------------------------------------------------------------------------------------------- beside the picture
+
+
+def small():
+    return Explorer({"n": [1, 2, 3]}, lambda n: [points(n, n, label="dot")], lambda n: f"n is {n}")
+
+
+def test_two_explorers_drawn_in_the_same_millisecond_have_captions_of_their_own(page):
+    page.goto("about:blank")
+    page.add_init_script("Date.now = () => 0; performance.now = () => 0; Math.random = () => 0.5;")
+    open_stages(page, [small(), small()], 700)
+    ids = page.evaluate("[...document.querySelectorAll('[id]')].map((e) => e.id)")
+    assert len(ids) == len(set(ids)) == 2
+    named = "[...document.querySelectorAll('svg')].map((e) => e.getAttribute('aria-labelledby'))"
+    assert page.evaluate(named) == ids
+
+
+def test_controls_that_come_later_are_named_without_drawing_again(page):
+    open_stages(page, [small()], 700)
+    page.evaluate("""() => {
+      window.drawn = 0;
+      const all = {childList: true, subtree: true, attributes: true};
+      new MutationObserver((changes) => (drawn += changes.length)).observe(document.querySelector("svg"), all);
+      setTimeout(() => stages[0].explorer.insertAdjacentHTML("afterbegin", "<div class='noUi-handle'></div>"), 300);
+    }""")
+    page.wait_for_function("document.querySelector('.noUi-handle')?.getAttribute('aria-valuetext') == '1'")
+    assert page.evaluate("document.querySelector('.noUi-handle').getAttribute('aria-label')") == "n"
+    page.wait_for_timeout(600)
+    assert page.evaluate("drawn") == 0
+
+
+def test_controls_keep_the_arrow_keys_and_leave_all_others_to_the_page(page):
+    open_stages(page, [small()], 700)
+    page.evaluate("stages[0].explorer.insertAdjacentHTML('afterbegin', '<input class=own>')")
+    page.evaluate("document.body.insertAdjacentHTML('beforeend', '<input class=foreign>')")
+    kept = "(name) => document.querySelector(name).hasAttribute('data-lm-suppress-shortcuts')"
+    for key, own in (("ArrowLeft", True), ("Escape", False), ("Home", True), ("Shift+Enter", False)):
+        page.press(".own", key)
+        page.press(".foreign", key)
+        assert page.evaluate(kept, ".own") is own, key
+        assert page.evaluate(kept, ".foreign") is False, key
+
+
+@pytest.mark.parametrize("theme", ["vscode-dark", "vscode-high-contrast"])
+def test_vs_code_in_the_dark_shows_dark_words_on_a_ground_of_our_own(page, theme):
+    open_stages(page, [small()], 700)
+    page.evaluate(f"document.body.className = '{theme}'; document.body.style.background = 'black'")
+    page.evaluate("document.body.style.setProperty('--jp-layout-color0', 'black')")
+    look = "(e) => [getComputedStyle(e).backgroundColor, getComputedStyle(e.querySelector('text')).fill]"
+    ground, words = page.eval_on_selector(".explorer", look)
+    assert ground == "rgb(255, 255, 255)" and max(rgb(words)) < 0.5
