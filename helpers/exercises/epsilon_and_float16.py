@@ -1,11 +1,12 @@
 """Lesson 06: what does epsilon do, and what does a number format keep?"""
 
+import tracemalloc
 from math import sqrt
 
 import numpy as np
 
-from .. import precision
-from .checker import Exercise, Mistake, case, matches
+from .checker import Exercise, Mistake, WrongKind, case, matches
+from .steps import forms, mistakes_with
 
 # ------------------------------------------------------------------------------------------- safe_rms_norm
 
@@ -118,6 +119,48 @@ def _rms_norm_eps_outside(x, gamma, eps=1e-5):
     return (wide / (np.sqrt((wide**2).mean(axis=-1, keepdims=True)) + np.float32(eps)) * gamma).astype(x.dtype)
 
 
+# (x in float32, eps) -> y
+RMS_DIVISORS = [
+    (
+        lambda x, eps: x / np.sqrt((x**2).mean(keepdims=True) + eps),
+        "you averaged over all entries of x, so the rows share one rms; each row has its own",
+    ),
+    (
+        lambda x, eps: x / np.sqrt((x**2).mean(axis=0, keepdims=True) + eps),
+        "you averaged over axis 0, across the batch; RMSNorm averages over the last axis, within each row",
+    ),
+    (
+        lambda x, eps: x / ((x**2).mean(axis=-1, keepdims=True) + eps),
+        "you divided by the mean square; the rms is its root",
+    ),
+    (
+        lambda x, eps: x / np.sqrt(x.var(axis=-1, keepdims=True) + eps),
+        "you divided by the standard deviation, which subtracts the mean; RMSNorm takes the mean of x² as it is",
+    ),
+    (
+        lambda x, eps: x / np.sqrt(x.mean(axis=-1, keepdims=True) ** 2 + eps),
+        "you squared the mean of x; square first, then take the mean",
+    ),
+    (
+        lambda x, eps: x * np.sqrt((x**2).mean(axis=-1, keepdims=True) + eps),
+        "you multiplied by the rms; divide by it",
+    ),
+    (
+        lambda x, eps: x / np.sqrt((x**2).mean(axis=-1, keepdims=True)) + eps,
+        "your epsilon is added after the division; put the mean square + eps in parentheses, under the root",
+    ),
+]
+
+
+def _rms_norm_by(divide):
+    """RMSNorm in float32 with another division: divide(x, eps)."""
+
+    def attempt(x, gamma, eps=1e-5):
+        return (divide(x.astype(np.float32), eps) * gamma).astype(x.dtype)
+
+    return attempt
+
+
 def _rms_norm_sum(x, gamma, eps=1e-5):
     wide = x.astype(np.float32)
     return (wide / np.sqrt((wide**2).sum(axis=-1, keepdims=True) + np.float32(eps)) * gamma).astype(x.dtype)
@@ -220,6 +263,7 @@ SAFE_RMS_NORM = Exercise(
             lambda x, gamma, eps=1e-5: _safe_rms_norm(x, np.ones_like(gamma), eps),
             "you did not multiply by gamma",
         ),
+        *mistakes_with(_rms_norm_by, RMS_DIVISORS),
         Mistake(_rms_norm_sum, "you took the sum of the squares; the rms is the root of their mean"),
         Mistake(_rms_norm_centered, "you subtracted the mean; RMSNorm only divides"),
     ],
@@ -247,12 +291,39 @@ def _welford_cases(rng):
         case(rng.normal(0.0, 1e-4, 12).tolist(), label="tiny numbers"),
         case([7.5] * 6, label="constant"),
         case((1e9 + rng.standard_normal(60)).tolist(), label="large mean"),
+        case(MANY, label="a long stream"),
     ]
 
 
+MANY = 5000  # numbers of the long stream; as an array they are 40 kB
+MEMORY = 20_000  # bytes; a mean, a sum of squares and a count need some hundred
+KEEPS = "it needs more memory for a longer stream, so it keeps the values"
+
+
 def _run_welford(attempt, values):
-    """The attempt gets an iterator: there is no second pass."""
-    return attempt(iter(values))
+    """The attempt gets an iterator: there is no second pass. On the long stream its memory is measured."""
+    if values != MANY:
+        return attempt(iter(values))
+    result, memory = _with_memory(attempt)
+    if memory > MEMORY and _with_memory(attempt)[1] > MEMORY:  # twice, for another thread may have used the memory
+        raise WrongKind(KEEPS)
+    return result
+
+
+def _with_memory(attempt):
+    """The answer for the long stream, and how many bytes were in use at most on the way."""
+    stream = (0.5 + (7 * k % 11) for k in range(MANY))
+    tracing = tracemalloc.is_tracing()
+    if not tracing:
+        tracemalloc.start()
+    try:
+        tracemalloc.reset_peak()
+        before, _ = tracemalloc.get_traced_memory()
+        result = attempt(stream)
+        return result, tracemalloc.get_traced_memory()[1] - before
+    finally:
+        if not tracing:
+            tracemalloc.stop()
 
 
 def _online(step, finish=lambda n, mean, m2: (mean, m2 / n)):
@@ -291,6 +362,11 @@ def _step_without_count(n, mean, m2, value):
     return value, m2 + (value - mean) * 0.0
 
 
+def _step_without_parentheses(n, mean, m2, value):
+    new_mean = mean + value - mean / n
+    return new_mean, m2 + (value - mean) * (value - new_mean)
+
+
 def _step_replaces_m2(n, mean, m2, value):
     return _step(n, mean, 0.0, value)
 
@@ -303,11 +379,15 @@ def _one_pass_means(values):
     return mean, squares / n - mean * mean
 
 
-def _one_pass_sums(values):
-    n, total, squares = 0, 0.0, 0.0
-    for value in values:
-        n, total, squares = n + 1, total + value, squares + value * value
-    return total / n, (squares - total * total / n) / n
+def _all_kept(values):
+    values = list(values)
+    mean = sum(values) / len(values)
+    return mean, sum((value - mean) ** 2 for value in values) / len(values)
+
+
+def _read_as_an_array(values):
+    values = np.array(values)
+    return values.mean(), values.var()
 
 
 def _two_passes_over_an_iterator(values):
@@ -318,6 +398,14 @@ def _two_passes_over_an_iterator(values):
     for value in values:
         m2 += (value - mean) ** 2
     return mean, m2 / n
+
+
+def _stopped_after_one(values):
+    return next(values), 0.0
+
+
+def _counted_too_late(values):
+    raise ZeroDivisionError
 
 
 def _welford_running_variance(values):
@@ -351,18 +439,48 @@ WELFORD = Exercise(
     signature="my_welford(values)",
     reference=_welford,
     cases=_welford_cases,
+    results=("mean", "variance"),
     run=_run_welford,
     variants=[_welford_running_variance, _welford_weighted, _welford_shifted],
     mistakes=[
         Mistake(
             _one_pass_means,
-            "you took the mean of the squares minus the square of the mean; with a large mean the two are almost "
-            "equal, and their digits cancel",
+            "mean(x²) − mean(x)² subtracts two numbers that are almost equal when the mean is large, and their digits "
+            "cancel; add up squared distances to the running mean",
+            wrong_anyhow="large mean",
         ),
         Mistake(
-            _one_pass_sums,
-            "you took the sum of the squares minus the squared sum over n; with a large mean the two are almost "
-            "equal, and their digits cancel",
+            _all_kept,
+            "you keep all values, in a list or an array; use each value once and keep only the count, the mean and "
+            "the sum of squares",
+        ),
+        *forms(
+            "an iterator is not an array: it has no length and no mean; take the values one by one with a for loop",
+            _read_as_an_array,
+            lambda values: (values.mean(), values.var()),
+        ),
+        Mistake(
+            _stopped_after_one,
+            "you return after the first value; does a return stand inside the loop?",
+        ),
+        Mistake(
+            _online(_step, lambda n, mean, m2: (n, mean, m2)),
+            "you returned the count too; asked are the mean and the variance",
+        ),
+        Mistake(
+            _online(_step, lambda n, mean, m2: (mean, m2 / (n + 1))),
+            "your count is one too large at the end; start it at 0 and raise it before it divides",
+        ),
+        Mistake(
+            _online(
+                lambda n, mean, m2, value: (_step(n, mean, m2, value)[0], m2 + _step(n, mean, 0.0, value)[1] / n),
+                lambda n, mean, m2: (mean, m2),
+            ),
+            "you divided every step of the sum of squares by its own count; add up first and divide once, at the end",
+        ),
+        Mistake(
+            _counted_too_late,
+            "you raise the count after it has divided, so the first value is divided by 0; raise it first",
         ),
         Mistake(
             _two_passes_over_an_iterator,
@@ -386,6 +504,14 @@ WELFORD = Exercise(
         Mistake(
             _online(_step_without_count),
             "you added the whole distance to the mean, so the mean is always the last value; divide it by the count",
+        ),
+        Mistake(
+            _online(_step_without_parentheses),
+            "without parentheses only the old mean is divided: a quotient is computed before a difference",
+        ),
+        Mistake(
+            _online(lambda n, mean, m2, value: ((mean + value) / 2, _step(n, mean, m2, value)[1])),
+            "you halved the way to every value, so the last ones count most; the way to the n-th value is divided by n",
         ),
         Mistake(
             _online(_step_replaces_m2),
@@ -415,7 +541,10 @@ WELFORD = Exercise(
 
 def _merge_variances(a, b):
     """(n, mean, m2) of two parts together; m2 is the sum of squared deviations (Chan, Golub & LeVeque 1979)."""
-    return tuple(precision.merge_variances(a, b))
+    (n_a, mean_a, m2_a), (n_b, mean_b, m2_b) = a, b
+    n = n_a + n_b
+    delta = mean_b - mean_a
+    return n, mean_a + delta * (n_b / n), m2_a + m2_b + delta**2 * (n_a * n_b / n)
 
 
 def _summary_of(x):
@@ -483,6 +612,7 @@ MERGE_VARIANCES = Exercise(
     signature="my_merge_variances(a, b)",
     reference=_merge_variances,
     cases=_merge_cases,
+    results=("n", "mean", "m2"),
     variants=[_merge_to_the_mean, _merge_from_b],
     mistakes=[
         Mistake(
@@ -544,6 +674,52 @@ MERGE_VARIANCES = Exercise(
         Mistake(
             _merged(mean=lambda n_a, mean_a, m2_a, n_b, mean_b, m2_b: _weighted_mean(n_b, mean_a, n_a, mean_b)),
             "your mean has the weights swapped: each mean is weighed by its own count",
+        ),
+        Mistake(
+            _merged(
+                m2=lambda n_a, mean_a, m2_a, n_b, mean_b, m2_b: (
+                    (n_a * m2_a + n_b * m2_b) / (n_a + n_b) + (mean_b - mean_a) ** 2 * n_a * n_b / (n_a + n_b) ** 2
+                )
+            ),
+            "your formula merges variances; a and b hold sums of squares, which are added, and only the distance of "
+            "the means gets a weight",
+        ),
+        Mistake(
+            _merged(m2=lambda n_a, mean_a, m2_a, n_b, mean_b, m2_b: m2_a + m2_b + (mean_b - mean_a) ** 2 * (n_a + n_b)),
+            "you weighed the squared distance between the means by the total count; its weight is the product of the "
+            "counts divided by their sum",
+        ),
+        Mistake(
+            lambda a, b: _merge_variances(a, b)[1:],
+            "you left out the count; return n, mean and m2, so that the result can be merged again",
+        ),
+        Mistake(
+            lambda a, b: (lambda n, mean, m2: (mean, n, m2))(*_merge_variances(a, b)),
+            "you returned the mean first; the order is n, mean, m2",
+        ),
+        Mistake(
+            lambda a, b: (lambda n, mean, m2: (mean, m2 / n))(*_merge_variances(a, b)),
+            "you returned the mean and the variance; asked are n, mean and m2, so that the result can be merged again",
+        ),
+        Mistake(
+            lambda a, b: a + b,
+            "+ puts two tuples behind each other; take them apart first: n_a, mean_a, m2_a = a",
+        ),
+        Mistake(
+            _merged(mean=lambda n_a, mean_a, m2_a, n_b, mean_b, m2_b: mean_a + mean_b),
+            "you added the two means; the mean of both is between them",
+        ),
+        Mistake(
+            _merged(
+                mean=lambda n_a, mean_a, m2_a, n_b, mean_b, m2_b: (mean_a + mean_b) / 2,
+                m2=lambda n_a, mean_a, m2_a, n_b, mean_b, m2_b: m2_a + m2_b,
+            ),
+            "two things at once: the larger part counts for more in the mean, and the distance between the two means "
+            "is spread too",
+        ),
+        Mistake(
+            lambda a, b: (lambda n, mean, m2: (n, mean, np.sqrt(m2)))(*_merge_variances(a, b)),
+            "you took the root of m2; asked is the sum of squares itself",
         ),
         Mistake(
             _merge_by_sums,
