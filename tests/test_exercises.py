@@ -1,20 +1,25 @@
 """Every exercise of every lesson file, judged by the same rules; then lesson 01's own; then the checker."""
 
 import copy
+import functools
 import inspect
 import itertools
+import math as pymath
+import re
 import signal
 import sys
 import threading
 import time
-from collections import namedtuple
+import tracemalloc
+from collections import deque, namedtuple
 from dataclasses import FrozenInstanceError
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import helpers
-from helpers import checks
+from helpers import checks, precision
 from helpers.exercises import Exercise, Mistake, WrongKind, all_exercises, case, check_exercise, checker
 from helpers.exercises.checker import diagnose
 
@@ -373,12 +378,12 @@ def test_a_start_of_one_s_own_is_told_also_beside_an_answer_of_another_kind(item
 @pytest.mark.parametrize(
     ("name", "spoil", "text"),
     [
-        ("my_power_iteration", lambda u: u[:, None], "item 1: value has shape ("),
-        ("my_power_iteration", lambda u: np.zeros(u.shape, int), "item 1: "),
-        ("my_power_iteration", lambda u: np.append(u, np.nan)[1:], "item 1: "),
-        ("my_spectral_norm", lambda u: u[:, None], "item 1: value has shape ("),
-        ("my_spectral_norm", lambda u: np.zeros(u.shape, int), "item 1: "),
-        ("my_spectral_norm", lambda u: np.append(u, np.nan)[1:], "item 1: "),
+        ("my_power_iteration", lambda u: u[:, None], "u: value has shape ("),
+        ("my_power_iteration", lambda u: np.zeros(u.shape, int), " u: "),
+        ("my_power_iteration", lambda u: np.append(u, np.nan)[1:], " u: "),
+        ("my_spectral_norm", lambda u: u[:, None], "u: value has shape ("),
+        ("my_spectral_norm", lambda u: np.zeros(u.shape, int), " u: "),
+        ("my_spectral_norm", lambda u: np.append(u, np.nan)[1:], " u: "),
     ],
 )
 def test_a_u_that_no_iteration_can_begin_with_is_described_and_not_handed_on(name, spoil, text):
@@ -411,7 +416,7 @@ def test_an_answer_that_holds_a_start_only_sometimes_is_left_to_the_comparison(r
         return w, (np.ones(len(w)) if next(calls) == 1 + right else "no vector")
 
     _, text = diagnose(exercise, attempt)
-    assert "item 0: " in text, text
+    assert " w: " in text, text
 
 
 def test_whether_u_is_used_is_tried_with_single_iterations_of_which_no_start_is_exact_by_luck():
@@ -843,6 +848,12 @@ def test_results_of_every_kind_are_compared(result, expected, text):
     assert passed or why == text
 
 
+def test_the_items_of_a_tuple_have_the_names_that_the_exercise_gives_them():
+    exercise = make(reference=lambda x: (x, 2 * x), results=("weight", "bias"))
+    _, text = diagnose(exercise, lambda x: (x, np.ones((7, 7))))
+    assert text == "case x (3,): bias: value has shape (7, 7), expected (3,)"
+
+
 class Counter:
     """A reference that is a class: counts and sums what it is given."""
 
@@ -926,6 +937,311 @@ def test_an_exercise_may_bring_its_own_comparison():
     assert diagnose(exercise, lambda x: 0 * x) == (False, "case x (3,): all zero")
 
 
+# ------------------------------------------------------------- mistakes that can be written in many ways
+
+RAISED = [
+    (lambda x: x.mean(dim=0), "dim= is PyTorch's word; NumPy says axis="),
+    (lambda x: np.mean(x, dim=0), "dim= is PyTorch's word; NumPy says axis="),
+    (lambda x: np.sum(x, -1, keepdim=True), "keepdim= is PyTorch's word; NumPy says keepdims="),
+    (lambda x: x.mean(-1, True), "PyTorch takes keepdim in this place; in NumPy write keepdims=True"),
+    (
+        lambda x: x.var(unbiased=False),
+        "unbiased= is PyTorch's word; NumPy says ddof=0 to divide by n, and ddof=1 to divide by n - 1",
+    ),
+    (lambda x: x.permute(0), "permute is PyTorch's word; NumPy says transpose"),
+    (lambda x: x.view(-1), "view is PyTorch's word; NumPy says reshape"),
+    (lambda x: x.view(1, -1), "view is PyTorch's word; NumPy says reshape"),
+    (lambda x: x.numpy(), "numpy() is for tensors of other libraries; x is a NumPy array already"),
+    (lambda x: x.sqrt(), "the method sqrt is PyTorch's; NumPy says np.sqrt(x)"),
+    (lambda x: np.reduce_mean(x), "reduce_mean is TensorFlow's word; NumPy says mean"),
+    (lambda x: x / x.size(0), "a number is called like a function; PyTorch's x.size(0) is x.shape[0] in NumPy, and a "
+     "product needs *"),
+    (lambda x: x / x.shape(0), "shape is a tuple in NumPy; write x.shape[0]"),
+    (lambda x: x.astype(float).rsqrt(), "rsqrt is a word of PyTorch and TensorFlow; in NumPy it is 1 / np.sqrt(...)"),
+    (lambda x: torch.sqrt(x), "torch is PyTorch, but x is a NumPy array; use np and the methods of x"),  # noqa: F821
+    (lambda x: tf.reduce_mean(x),  # noqa: F821
+     "tf is TensorFlow, but x is a NumPy array; use np, for example np.mean for tf.reduce_mean"),
+    (lambda x: F.layer_norm(x, 3), "F is PyTorch's torch.nn.functional; write the steps with np"),  # noqa: F821
+    (lambda x: jnp.mean(x), "jnp is JAX, but x is a NumPy array; write np"),  # noqa: F821
+    (lambda x: numpy.mean(x), "NumPy is imported as np; write np"),  # noqa: F821
+    (lambda x: 2 * x * pymath.sqrt(x), "functions of math take one number; np.sqrt takes whole arrays"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("attempt", "sentence"), RAISED, ids=range(len(RAISED)))
+def test_a_word_of_another_library_is_translated(attempt, sentence):
+    where = attempt.__code__.co_firstlineno
+    assert diagnose(make(), attempt) == (False, f"{sentence} (line {where})")
+
+
+def test_every_translation_names_what_to_write_and_every_word_is_found():
+    for pattern, words in checker._UNKNOWN.items():
+        for word, sentence in words.items():
+            first = re.sub(r"\((.*?)\|.*?\)", r"\1", word).split("|")[0]
+            assert checker._translated(pattern.split("|")[0].replace("{word}", first)) == sentence.replace(
+                "{word}", first
+            )
+            assert len(sentence) < 130 and not sentence.endswith(".")
+
+
+def test_an_error_about_other_words_is_told_as_it_is():
+    for attempt in (lambda x: x.mean(dimension=0), lambda x: x.permuted(0), lambda x: dim * x):  # noqa: F821
+        assert diagnose(make(), attempt)[1].startswith("case x (3,): it raises ")
+
+
+def as_one_pass(var):
+    """Layer norm with the variance var(x) along the last axis."""
+
+    def attempt(x, gamma, beta, eps=1e-5):
+        mean = x.mean(axis=-1, keepdims=True)
+        return gamma * (x - mean) / np.sqrt(var(x) + eps) + beta
+
+    return attempt
+
+
+@pytest.mark.parametrize(
+    "var",
+    [
+        lambda x: (x * x).mean(-1, keepdims=True) - x.mean(-1, keepdims=True) ** 2,
+        lambda x: np.maximum((x**2).mean(-1, keepdims=True) - x.mean(-1, keepdims=True) ** 2, 0),
+        lambda x: np.abs((x**2).sum(-1, keepdims=True) / x.shape[-1] - (x.sum(-1, keepdims=True) / x.shape[-1]) ** 2),
+        lambda x: ((x**2).sum(-1, keepdims=True) - x.sum(-1, keepdims=True) ** 2 / x.shape[-1]) / x.shape[-1],
+        lambda x: np.einsum("...i,...i->...", x, x)[..., None] / x.shape[-1] - x.mean(-1, keepdims=True) ** 2,
+    ],
+)
+def test_a_one_pass_variance_is_named_however_it_is_written(var):
+    passed, text = diagnose(all_exercises()["my_layer_norm"], as_one_pass(var))
+    assert passed is False and text.startswith("mean(x²) − mean(x)² subtracts two numbers that are almost equal")
+
+
+def test_every_exercise_that_computes_a_variance_has_a_case_with_a_large_mean_and_names_the_one_pass_formula():
+    names = {e.name for e in EXERCISES if any(m.sentence.startswith("mean(x²) − mean(x)²") for m in e.mistakes)}
+    assert names == {
+        "my_standardize",
+        "my_layer_norm",
+        "my_batch_norm_nchw",
+        "my_batch_norm",
+        "my_masked_batch_norm",
+        "my_update_running_stats",
+        "my_welford",
+    }
+    for name in names:
+        (large,) = [c for c in cases_of(all_exercises()[name]) if c.label.startswith("large mean")]
+        assert any(np.ndim(a) and np.max(a) >= 1e8 for a in large.args)
+
+
+def test_a_mistake_may_be_named_by_any_wrong_answer_in_some_cases_but_not_by_a_right_one_or_an_error():
+    def attempt(in_a_vector):
+        return lambda x: 3 * x if x.ndim == 2 else in_a_vector(x)
+
+    cases = lambda rng: [case(np.ones(3), label="vector"), case(np.ones((2, 2)))]  # noqa: E731
+    exercise = make(cases=cases, mistakes=[Mistake(lambda x: 3 * x, "you tripled it", wrong_anyhow="vec")])
+    assert diagnose(exercise, attempt(lambda x: 5 * x)) == (False, "you tripled it")
+    assert diagnose(exercise, attempt(lambda x: x * np.nan)) == (False, "you tripled it")
+    assert diagnose(exercise, attempt(lambda x: 2 * x))[1].startswith("case x (2, 2): ")
+    assert diagnose(exercise, attempt(lambda x: x.none))[1].startswith("case vector [x (3,)]: it raises Attr")
+
+
+# -------------------------------------------------------------------- the memory that Welford's method needs
+
+
+def read_by(read):
+    def attempt(values):
+        kept = read(values)
+        return float(np.mean(kept)), float(np.var(kept))
+
+    return attempt
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        list,
+        tuple,
+        lambda values: np.array(list(values)),
+        lambda values: np.fromiter(values, float),
+        lambda values: [value for value in values],
+        lambda values: deque(values),
+        lambda values: list(itertools.tee(values)[0]),
+    ],
+)
+def test_welford_that_keeps_the_values_is_told_so_however_it_keeps_them(read):
+    passed, text = diagnose(all_exercises()["my_welford"], read_by(read))
+    assert passed is False and text.startswith("you keep all values, in a list or an array")
+
+
+def test_welford_that_keeps_the_values_and_is_wrong_besides_is_told_both_in_turn():
+    passed, text = diagnose(all_exercises()["my_welford"], lambda values: (len(list(values)), 0.0))
+    assert passed is False and text.startswith("case five numbers ")
+
+
+def test_the_memory_of_welford_is_measured_twice_before_it_is_found_too_large():
+    """Another thread may use memory at the same moment."""
+    exercise = all_exercises()["my_welford"]
+    calls = []
+
+    def attempt(values):
+        calls.append(1)
+        other = bytes(1_000_000) if len(calls) == len(cases_of(exercise)) else None
+        return exercise.reference(values) + (() if other is None else ())
+
+    assert diagnose(exercise, attempt)[0] is True
+    assert len(calls) == len(cases_of(exercise)) + 1
+
+
+def test_a_trace_of_memory_that_someone_else_has_begun_goes_on():
+    tracemalloc.start()
+    try:
+        assert diagnose(all_exercises()["my_welford"], all_exercises()["my_welford"].reference)[0] is True
+        assert tracemalloc.is_tracing()
+    finally:
+        tracemalloc.stop()
+    diagnose(all_exercises()["my_welford"], all_exercises()["my_welford"].reference)
+    assert not tracemalloc.is_tracing()
+
+
+# --------------------------------------------------------------- an attempt is the learner's own, in this cell
+
+
+def in_a_cell(source, names=None, file="cell 1"):
+    """Run source as a notebook cell of its own; returns the names it defined."""
+    names = {"np": np, "helpers": helpers, "check_exercise": check_exercise} if names is None else names
+    exec(compile(source, file, "exec"), names)
+    return names
+
+
+ATTEMPT = "def my_standardize(x):\n    return (x - x.mean()) / x.std()\n"
+CHECK = "check_exercise('my_standardize', my_standardize)\n"
+
+
+@pytest.fixture
+def notebook(monkeypatch):
+    """A shell whose cells share the names that in_a_cell gets."""
+    names = {"np": np, "helpers": helpers, "check_exercise": check_exercise, "partial": functools.partial}
+    shell = SimpleNamespace(user_global_ns=names, execution_count=1)
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    return names
+
+
+OTHER_CELL = "FAIL - my_standardize: my_standardize comes from another cell; define it under this name in the cell "
+
+
+def test_a_function_from_another_cell_is_told_so(capsys, notebook):
+    in_a_cell(ATTEMPT, notebook)
+    in_a_cell("def my_standardise(x): return x\n" + CHECK, notebook, "cell 2")
+    assert line(capsys) == OTHER_CELL + "that checks it"
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        ATTEMPT + CHECK,
+        "my_standardize = lambda x: (x - x.mean()) / x.std()\n" + CHECK,
+        "my_standardize = partial(lambda y, x: (x - x.mean()) / x.std(), 1)\n" + CHECK,
+        ATTEMPT + "for _ in range(1):\n    " + CHECK,
+        ATTEMPT + "def check():\n    " + CHECK + "check()",
+        "class A:\n    def f(self, x): return (x - x.mean()) / x.std()\nmy_standardize = A().f\n" + CHECK,
+    ],
+)
+def test_a_function_of_the_cell_that_checks_it_is_no_stale_one(capsys, notebook, cell):
+    in_a_cell("def my_standardize(x): return x", notebook)
+    in_a_cell(cell, notebook, "cell 2")
+    assert line(capsys) == "PASS - my_standardize: 3 cases"
+
+
+def test_an_untouched_stub_is_to_do_wherever_it_stands(capsys, notebook):
+    in_a_cell("def my_standardize(x): ...", notebook)
+    in_a_cell(CHECK, notebook, "cell 2")
+    assert line(capsys).startswith("TODO - my_standardize: ")
+
+
+def test_a_function_that_is_imported_or_checked_outside_a_notebook_is_no_stale_one(capsys, notebook):
+    own = in_a_cell(ATTEMPT, {}, "module.py")["my_standardize"]
+    in_a_cell(CHECK, notebook | {"my_standardize": own})  # other names than the shell's
+    assert line(capsys) == "PASS - my_standardize: 3 cases"
+    notebook["my_standardize"] = own
+    in_a_cell(CHECK, notebook)
+    assert line(capsys) == "PASS - my_standardize: 3 cases"
+
+
+def test_in_a_script_there_are_no_cells(capsys):
+    names = in_a_cell(ATTEMPT)
+    in_a_cell(CHECK, names, "other.py")
+    assert line(capsys) == "PASS - my_standardize: 3 cases"
+
+
+HELPER = """
+from helpers import layer_norm
+from helpers import norms
+import helpers as h
+def my_layer_norm(x, gamma, beta, eps=1e-5):
+    {}
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return layer_norm(x, gamma, beta, eps=eps).y",
+        "return norms.layer_norm(x, gamma, beta, eps=eps).y",
+        "return h.norms.layer_norm(x, gamma, beta, eps=eps).y",
+        "return h.layer_norm(x, gamma, beta, eps=eps).y",
+        "from helpers import layer_norm as ln; return ln(x, gamma, beta, eps=eps).y",
+        "import helpers.norms as own; return own.layer_norm(x, gamma, beta, eps=eps).y",
+        "return (lambda x: layer_norm(x, gamma, beta, eps=eps).y)(x)",
+        "return np.array([layer_norm(row, gamma, beta, eps=eps).y for row in x])",
+    ],
+)
+def test_an_attempt_that_calls_the_helper_is_told_to_write_the_steps(body):
+    attempt = in_a_cell(HELPER.format(body))["my_layer_norm"]
+    assert diagnose(all_exercises()["my_layer_norm"], attempt) == (
+        False,
+        "it calls the helper layer_norm; write the steps yourself",
+    )
+
+
+@pytest.mark.parametrize("attempt", [helpers.layer_norm, functools.partial(helpers.layer_norm, axis=-1)])
+def test_a_helper_in_place_of_the_function_is_told_so(attempt):
+    assert diagnose(make(), attempt) == (False, "it is the helper layer_norm itself; write the steps yourself")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "layer_norm = gamma; return layer_norm * x + beta",
+        "check_close('x', x, x); return gamma * x + beta",
+        "return own_layer_norm(x, gamma, beta)",
+        "return Own().layer_norm(x, gamma, beta)",
+        "'layer_norm'; return gamma * x + beta",
+    ],
+)
+def test_a_name_of_one_s_own_or_a_check_is_no_helper(body):
+    source = "from helpers import check_close\ndef own_layer_norm(x, g, b): return g * x + b\n"
+    source += "class Own:\n    def layer_norm(self, x, g, b): return g * x + b\n" + HELPER.format(body)
+    assert checker._not_written_here(make(), in_a_cell(source)["my_layer_norm"]) is None
+
+
+def test_a_helper_in_a_method_is_found():
+    source = HELPER.format("...") + "class Own:\n    def update(self, x): return layer_norm(x).y\n"
+    assert "helper layer_norm" in diagnose(counting(), in_a_cell(source)["Own"])[1]
+
+
+def test_the_references_agree_with_the_helpers_that_do_the_same():
+    same = {
+        "my_layer_norm": lambda x, g, b, eps=1e-5: helpers.layer_norm(x, g, b, eps=eps).y,
+        "my_batch_norm_nchw": lambda x, g, b, eps=1e-5: helpers.batch_norm(x, g, b, eps=eps).y,
+        "my_weight_norm": lambda v, g: helpers.weight_norm(v, g, axis=0),
+        "my_power_iteration": lambda w, u, n_iter: tuple(helpers.power_iteration(w, n_iter=n_iter, u=u)[:3]),
+        "my_safe_rms_norm": lambda x, g, eps=1e-5: helpers.rms_norm(x, g, eps=eps, compute_dtype=np.float32).y,
+        "my_merge_variances": lambda a, b: tuple(precision.merge_variances(a, b)),
+    }
+    for name, helper in same.items():
+        exercise = all_exercises()[name]
+        for c in cases_of(exercise):
+            got, expected = helper(*c.args, **c.kwargs), exercise.reference(*c.args, **c.kwargs)
+            assert checker.matches(got, expected, exercise.tol)[0], (name, c.label)
+
+
 # -------------------------------------------------------------------------- the references, worked by hand
 
 SMALL = np.sqrt(3e-5)  # -SMALL and SMALL have variance 3e-5, with the usual eps 4e-5, and become -HALF and HALF
@@ -941,12 +1257,14 @@ BY_HAND = {
     "my_statistic_axes": [(case("batch", 4), (0, 2, 3)), (case("instance", 3), (2,)), (case("layer", 2), (1,))],
     "my_layer_norm": [
         # mean 3, variance 3.5
-        (case([[1, 2, 3, 6]], [1, 2, 3, 4], [10, 20, 30, 40], eps=0.5), [[9, 19, 30, 46]]),
-        (case(PAIR.T, [1, 1], [0, 0]), [[-HALF, HALF]]),
+        (case(*map(np.array, ([[1, 2, 3, 6]], [1, 2, 3, 4], [10, 20, 30, 40])), eps=0.5), [[9, 19, 30, 46]]),
+        (case(PAIR.T, np.ones(2), np.zeros(2)), [[-HALF, HALF]]),
     ],
     "my_batch_norm_nchw": [
         (
-            case([[[[1.0, 3]], [[5, 5]]], [[[3, 1]], [[7, 7]]]], [2, 10], [100, 200], eps=3),
+            case(
+                np.array([[[[1, 3]], [[5, 5]]], [[[3, 1]], [[7, 7]]]]), np.array([2, 10]), np.array([100, 200]), eps=3
+            ),
             [[[[99, 101]], [[195, 195]]], [[[101, 99]], [[205, 205]]]],
         ),
         (case(PAIR[..., None, None], ONE, NONE), [[[[-HALF]]], [[[HALF]]]]),

@@ -4,7 +4,6 @@ import operator
 
 import numpy as np
 
-from .. import norms
 from .checker import Exercise, Mistake, WrongKind, case
 
 # ------------------------------------------------------------------------------------------ statistic_axes
@@ -152,6 +151,24 @@ def _standardize_by_variance(x, axes, eps):
     return (x - mean) / (x.var(axis=axes, keepdims=True) + eps)
 
 
+def _standardize_one_pass(x, axes, eps):
+    mean = x.mean(axis=axes, keepdims=True)
+    return (x - mean) / np.sqrt((x**2).mean(axis=axes, keepdims=True) - mean**2 + eps)
+
+
+def _standardize_float32(x, axes, eps):
+    return _standardize(x.astype(np.float32), axes, eps)
+
+
+def _standardize_without_parentheses(x, axes, eps):
+    mean = x.mean(axis=axes, keepdims=True)
+    return x - mean / np.sqrt(x.var(axis=axes, keepdims=True) + eps)
+
+
+def _standardize_eps_last(x, axes, eps):
+    return _standardize(x, axes, 0.0) + eps
+
+
 def _standardize_uncentered(x, axes, eps):
     return x / np.sqrt(x.var(axis=axes, keepdims=True) + eps)
 
@@ -168,6 +185,10 @@ def _shared_mistakes(axes, per_feature):
             return per_feature(gamma) * standardize(x, axes, eps) + per_feature(beta)
 
         return attempt
+
+    def without_any_parentheses(x, gamma, beta, eps=1e-5):
+        mean, var = x.mean(axis=axes, keepdims=True), x.var(axis=axes, keepdims=True)
+        return per_feature(gamma) * x - mean / np.sqrt(var + eps) + per_feature(beta)
 
     def without_gamma_and_beta(x, gamma, beta, eps=1e-5):
         return _standardize(x, axes, eps)
@@ -188,6 +209,29 @@ def _shared_mistakes(axes, per_feature):
         Mistake(
             affine(_standardize_n_minus_1),
             "you divided by n - 1 in the variance; normalization uses the biased variance, divided by n",
+        ),
+        Mistake(
+            affine(_standardize_float32),
+            "you converted x to float32, which keeps 7 digits: with a mean of 1e8 nothing is left of the differences",
+        ),
+        Mistake(
+            affine(_standardize_one_pass),
+            "mean(x²) − mean(x)² subtracts two numbers that are almost equal when the mean is large, and their digits "
+            "cancel; subtract the mean first, then square",
+            wrong_anyhow="large mean",
+        ),
+        Mistake(
+            affine(_standardize_without_parentheses),
+            "without parentheses only the mean is divided: a quotient is computed before a difference",
+        ),
+        Mistake(
+            without_any_parentheses,
+            "without parentheses gamma multiplies x alone and the root divides the mean alone; put x - mean in "
+            "parentheses",
+        ),
+        Mistake(
+            affine(_standardize_eps_last),
+            "your epsilon is added after the division; put var + eps in parentheses, under the root",
         ),
         Mistake(
             affine(_standardize_eps_outside),
@@ -245,7 +289,7 @@ def _affine_case(rng, shape, features, *, mean=0.0, scale=1.0, label="", **kwarg
 
 def _layer_norm(x, gamma, beta, eps=1e-5):
     """Statistics over the last axis; gamma and beta have its length."""
-    return norms.layer_norm(x, gamma, beta, eps=eps).y
+    return gamma * _standardize(x, -1, eps) + beta
 
 
 def _layer_norm_cases(rng):
@@ -255,7 +299,7 @@ def _layer_norm_cases(rng):
         _affine_case(rng, (4, 4), 4, label="square x"),
         _affine_case(rng, sequence, 4, label="sequence"),
         _affine_case(rng, (3, 3, 3), 3, label="cube"),
-        _affine_case(rng, (6, 5), 5, mean=100.0, label="large mean"),
+        _affine_case(rng, (6, 5), 5, mean=1e8, label="large mean"),
         _affine_case(rng, (4, 6), 6, scale=1e-3, label="tiny scale"),
         _affine_case(rng, (4, 3), 3, eps=0.5, label="large eps"),
         _affine_case(rng, (1, 7), 7, label="one row"),
@@ -289,21 +333,13 @@ def _layer_norm_row_by_row(x, gamma, beta, eps=1e-5):
     return np.array(rows).reshape(x.shape)
 
 
-def _layer_norm_float32(x, gamma, beta, eps=1e-5):
-    return _layer_norm(x.astype(np.float32), gamma.astype(np.float32), beta.astype(np.float32), eps)
-
-
-def _layer_norm_all_results(x, gamma, beta, eps=1e-5):
-    return norms.layer_norm(x, gamma, beta, eps=eps)
-
-
 LAYER_NORM = Exercise(
     name="my_layer_norm",
     signature="my_layer_norm(x, gamma, beta, eps=1e-5)",
     reference=_layer_norm,
     cases=_layer_norm_cases,
     tol=1e-4,
-    variants=[_layer_norm_einsum, _layer_norm_row_by_row, _layer_norm_float32, _layer_norm_all_results],
+    variants=[_layer_norm_einsum, _layer_norm_row_by_row],
     mistakes=[
         Mistake(
             _wrong_axes(0, lambda p: p),
@@ -346,7 +382,7 @@ LAYER_NORM = Exercise(
 
 def _batch_norm_nchw(x, gamma, beta, eps=1e-5):
     """x (N, C, H, W), gamma and beta (C,): one mean and variance per channel."""
-    return norms.batch_norm(x, gamma, beta, eps=eps).y
+    return _channel(gamma) * _standardize(x, (0, 2, 3), eps) + _channel(beta)
 
 
 def _batch_norm_cases(rng):
@@ -356,7 +392,7 @@ def _batch_norm_cases(rng):
         _affine_case(rng, (3, 4, 2, 4), 4, label="C equals W"),
         _affine_case(rng, (3, 3, 3, 3), 3, label="all equal"),
         _affine_case(rng, shape, 3, label="random shape"),
-        _affine_case(rng, (2, 3, 4, 2), 3, mean=100.0, label="large mean"),
+        _affine_case(rng, (2, 3, 4, 2), 3, mean=1e8, label="large mean"),
         _affine_case(rng, (3, 2, 2, 3), 2, scale=1e-3, label="tiny scale"),
         _affine_case(rng, (2, 3, 2, 2), 3, eps=0.5, label="large eps"),
         _affine_case(rng, (1, 2, 3, 4), 2, label="one image"),
@@ -400,7 +436,8 @@ def _batch_norm_channel_loop(x, gamma, beta, eps=1e-5):
 def _batch_norm_folded(x, gamma, beta, eps=1e-5):
     count = x.size / x.shape[1]
     mean = np.einsum("nchw->c", x) / count
-    scale = gamma / np.sqrt(np.einsum("nchw,nchw->c", x, x) / count - mean**2 + eps)
+    centered = x - _channel(mean)
+    scale = gamma / np.sqrt(np.einsum("nchw,nchw->c", centered, centered) / count + eps)
     shift = beta - mean * scale
     return np.einsum("c,nchw->nchw", scale, x) + shift[:, None, None]
 

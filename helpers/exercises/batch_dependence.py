@@ -28,7 +28,7 @@ def _batch_norm_cases(rng):
         one(4, 4, False, label="square x, not training"),
         one(1, 3, True, label="one row, training"),
         one(1, 3, False, label="one row, not training"),
-        one(6, 2, True, offset=100.0, label="large mean, training"),
+        one(6, 2, True, offset=1e8, label="large mean, training"),
         one(6, 2, True, scale=1e-3, label="tiny scale, training"),
         one(6, 2, False, scale=1e-3, label="tiny scale, not training"),
         one(5, 3, True, eps=0.5, label="large eps, training"),
@@ -60,12 +60,22 @@ def _unbiased(x, mean, var, training):
     return (x.mean(axis=0), x.var(axis=0, ddof=1)) if training else (mean, var)
 
 
+def _one_pass(x, mean, var, training):
+    return (x.mean(axis=0), (x**2).mean(axis=0) - x.mean(axis=0) ** 2) if training else (mean, var)
+
+
 def _stored_mean_only(x, mean, var, training):
     return (mean, x.var(axis=0)) if training else (mean, var)
 
 
 def _stored_var_only(x, mean, var, training):
     return (x.mean(axis=0), var) if training else (mean, var)
+
+
+def _without_any_parentheses(x, gamma, beta, mean, var, training, eps=1e-5):
+    if training:
+        mean, var = x.mean(axis=0), x.var(axis=0)
+    return gamma * x - mean / np.sqrt(var + eps) + beta
 
 
 def _batch_norm_scale_and_shift(x, gamma, beta, mean, var, training, eps=1e-5):
@@ -131,6 +141,25 @@ BATCH_NORM = Exercise(
         Mistake(
             _batch_norm_with(_unbiased),
             "in training you divided by n - 1 in the variance; batch norm divides by n, the number of rows",
+        ),
+        Mistake(
+            _batch_norm_with(_one_pass),
+            "mean(x²) − mean(x)² subtracts two numbers that are almost equal when the mean is large, and their digits "
+            "cancel; subtract the mean first, then square",
+            wrong_anyhow="large mean",
+        ),
+        Mistake(
+            _batch_norm_with(normalize=lambda x, mean, var, eps: x - mean / np.sqrt(var + eps)),
+            "without parentheses only the mean is divided: a quotient is computed before a difference",
+        ),
+        Mistake(
+            _without_any_parentheses,
+            "without parentheses gamma multiplies x alone and the root divides the mean alone; put x - mean in "
+            "parentheses",
+        ),
+        Mistake(
+            _batch_norm_with(normalize=lambda x, mean, var, eps: (x - mean) / np.sqrt(var) + eps),
+            "your epsilon is added after the division; put var + eps in parentheses, under the root",
         ),
         Mistake(
             _batch_norm_with(normalize=lambda x, mean, var, eps: (x - mean) / (np.sqrt(var) + eps)),
@@ -325,7 +354,7 @@ def _masked_cases(rng):
         one(3, 6, 4, [6, 2, 4], padding=50.0, label="other padding than zeros"),
         one(4, 4, 4, [2, 4, 3, 1], label="all sizes equal"),
         one(3, 5, 2, [5, 5, 5], label="no padding"),
-        one(4, 6, 3, [2, 3, 1, 6], offset=100.0, label="large mean"),
+        one(4, 6, 3, [2, 3, 1, 6], offset=1e8, label="large mean"),
         one(3, 6, 4, [2, 3, 5], scale=1e-3, label="tiny scale"),
         one(3, 6, 4, [2, 3, 5], eps=0.5, label="large eps"),
     ]
@@ -392,7 +421,12 @@ def _masked_token_by_token(x, mask, eps=1e-5):
     return y
 
 
-def _everything(x, mask, eps=1e-5):
+def _without_parentheses(x, mask, eps=1e-5):
+    real, m = x[mask], mask[..., None]
+    return m * (x - real.mean(axis=0) / np.sqrt(real.var(axis=0) + eps))
+
+
+def _everything(x, eps=1e-5):
     return (x - x.mean(axis=(0, 1))) / np.sqrt(x.var(axis=(0, 1)) + eps)
 
 
@@ -405,11 +439,11 @@ MASKED_BATCH_NORM = Exercise(
     variants=[_masked_with_where, _masked_token_by_token, _masked_with()],
     mistakes=[
         Mistake(
-            _everything,
+            lambda x, mask, eps=1e-5: _everything(x, eps),
             "you ignored the mask: mean and variance count the padding, and the padding got outputs",
         ),
         Mistake(
-            lambda x, mask, eps=1e-5: mask[..., None] * _everything(x, mask, eps),
+            lambda x, mask, eps=1e-5: mask[..., None] * _everything(x, eps),
             "your output is 0 at the padding, but your mean and variance still count the padding",
         ),
         Mistake(
@@ -450,9 +484,34 @@ MASKED_BATCH_NORM = Exercise(
             "you divided by the number of real tokens minus one in the variance; batch norm divides by the number",
         ),
         Mistake(
+            lambda x, mask, eps=1e-5: mask[..., None] * _everything(mask[..., None] * x, eps),
+            "you set the padding to 0 and then averaged over all places; these zeros count as values too, so divide "
+            "the sums by the number of real tokens",
+        ),
+        Mistake(
+            lambda x, mask, eps=1e-5: _everything(mask[..., None] * x, eps),
+            "you set the padding to 0 and then averaged over all places, where these zeros count as values; and the "
+            "padding got outputs",
+        ),
+        Mistake(
+            _masked_with(var=lambda x, m, mu: _over_tokens(x**2, m) - mu**2),
+            "mean(x²) − mean(x)² subtracts two numbers that are almost equal when the mean is large, and their digits "
+            "cancel; subtract the mean first, then square",
+            wrong_anyhow="large mean",
+        ),
+        Mistake(
+            _masked_with(normalize=lambda centered, v, eps: centered),
+            "you subtracted the mean but did not divide by the root of the variance",
+        ),
+        Mistake(
+            _without_parentheses,
+            "without parentheses only the mean is divided: a quotient is computed before a difference",
+        ),
+        Mistake(
             _without_new_axis,
             "your mask has shape (N, L) and meets the last axes of x, (L, C); it needs one more axis at the end (with "
             "all sizes equal nothing complains)",
+            wrong_anyhow="all sizes equal",
         ),
         Mistake(
             lambda x, mask, eps=1e-5: _masked(x, mask, eps)[mask],

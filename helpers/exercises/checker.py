@@ -17,14 +17,16 @@ import inspect
 import io
 import itertools
 import pkgutil
+import re
 import signal
+import sys
 import threading
 import traceback
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import FunctionType
+from types import CodeType, FunctionType, MethodType, ModuleType
 
 import numpy as np
 
@@ -32,6 +34,9 @@ from ..checks import compare, describe, explain, record, shorten
 
 TIME_LIMIT = 5.0  # seconds for all cases of one attempt
 _HELPERS = str(Path(__file__).resolve().parents[1])
+_PACKAGE = __package__.split(".")[0]
+# The parts of the package that do no exercise's work, so that an attempt may call them.
+_ALLOWED = {"checks", "examples", "exercises", "explorer", "figures", "notebook", "quiz", "sources", "theme"}
 
 
 @dataclass(frozen=True)
@@ -52,11 +57,14 @@ def case(*args, label="", **kwargs):
 class Mistake:
     """A wrong implementation, and the sentence that tells the learner what they did ("you ...").
 
-    The sentence names the mistake and the idea behind it, not the code of the solution.
+    The sentence names the mistake and the idea behind it, not the code of the solution. An attempt is the mistake
+    if it gives the same in every case; in cases whose label begins with `wrong_anyhow` any wrong answer will do,
+    since there the answer is rounding noise, or depends on how exactly the mistake was written.
     """
 
     function: Callable
     sentence: str
+    wrong_anyhow: str | None = None
 
 
 @dataclass(frozen=True)
@@ -136,7 +144,7 @@ def diagnose(exercise, attempt):
     if attempt is ... or _is_blank(attempt):
         return None, to_do
     cases = exercise.cases(np.random.default_rng(0))
-    problem = _unfit(exercise, attempt, cases)
+    problem = _unfit(exercise, attempt, cases) or _not_written_here(exercise, attempt)
     if problem:
         return False, problem
 
@@ -156,7 +164,7 @@ def diagnose(exercise, attempt):
         expected = _outcome(exercise, exercise.reference, outcome.case).value
         passed, text = _judge(exercise, outcome, expected)
         if not passed:
-            sentence = outcome.changed or _known_mistake(exercise, outcomes)
+            sentence = outcome.changed or _translated(outcome.problem) or _known_mistake(exercise, outcomes)
             return False, (sentence or f"{_describe_case(exercise, outcome.case)}: {text}") + hidden
     return True, f"{len(cases)} cases" + hidden
 
@@ -200,6 +208,138 @@ def _unfit(exercise, attempt, cases):
             signature.bind(*c.args, **c.kwargs)
         except TypeError:
             return f"it takes {shorten(str(signature), 80)}, expected the call {exercise.signature}"
+    return None
+
+
+def _not_written_here(exercise, attempt):
+    """Why the attempt is not the learner's own work in the running cell, or None."""
+    for function in _functions(attempt):
+        if _is_helper(function):
+            return f"it is the helper {function.__name__} itself; write the steps yourself"
+        if _comes_from_another_cell(function):
+            return f"{exercise.name} comes from another cell; define it under this name in the cell that checks it"
+        for name in _helpers_used(function):
+            return f"it calls the helper {name}; write the steps yourself"
+    return None
+
+
+def _functions(attempt):
+    """The functions written with def or lambda that an attempt consists of: one, or the methods of a class."""
+    if isinstance(attempt, functools.partial):
+        attempt = attempt.func
+    if isinstance(attempt, type):
+        return [method for method in vars(attempt).values() if isinstance(method, FunctionType)]
+    attempt = attempt.__func__ if isinstance(attempt, MethodType) else attempt
+    return [attempt] if isinstance(attempt, FunctionType) else []
+
+
+def _instructions(function):
+    """The steps of a function and of those that are defined inside it."""
+    codes = [function.__code__]
+    for code in codes:
+        yield from dis.get_instructions(code)
+        codes += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+
+
+def _comes_from_another_cell(function):
+    """Whether notebook cells define the function and check it, but not the same cell. False where that is unknown.
+
+    IPython gives the code of every cell a file name of its own.
+    """
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    names = getattr(shell, "user_global_ns", None)
+    frame = sys._getframe()
+    while frame and not (frame.f_globals is names and frame.f_code.co_name == "<module>"):
+        frame = frame.f_back
+    return bool(frame) and function.__globals__ is names and function.__code__.co_filename != frame.f_code.co_filename
+
+
+def _is_helper(thing):
+    """Whether something is one of the package's functions or classes that compute what exercises ask for."""
+    if not isinstance(thing, (FunctionType, type)):
+        return False
+    package, _, module = (thing.__module__ or "").partition(".")
+    return package == _PACKAGE and module.split(".")[0] not in _ALLOWED
+
+
+def _helpers_used(function):
+    """The names of the helpers that a function calls, however it came to them."""
+    steps = list(_instructions(function))
+    global_names = [s.argval for s in steps if s.opname in ("LOAD_GLOBAL", "LOAD_NAME")]
+    found = {name: function.__globals__.get(name) for name in global_names}
+    modules = [thing for thing in found.values() if isinstance(thing, ModuleType)]
+    modules += [sys.modules.get(s.argval) for s in steps if s.opname == "IMPORT_NAME"]
+    for module in modules:
+        if getattr(module, "__name__", "").split(".")[0] == _PACKAGE:
+            names = [s.argval for s in steps if s.opname in ("LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM")]
+            found |= {name: vars(module).get(name) for name in names}
+    return [name for name, thing in found.items() if _is_helper(thing)]
+
+
+# ---------------------------------------------------------------------------------- words of other libraries
+
+# What NumPy or Python says of a word that is not theirs -> the word -> how NumPy puts it.
+_UNKNOWN = {
+    "name '{word}' is not defined|No module named '{word}'": {
+        "torch": "torch is PyTorch, but x is a NumPy array; use np and the methods of x",
+        "F": "F is PyTorch's torch.nn.functional; write the steps with np",
+        "nn": "nn is PyTorch's torch.nn; write the steps with np",
+        "tf|tensorflow": "tf is TensorFlow, but x is a NumPy array; use np, for example np.mean for tf.reduce_mean",
+        "K|keras": "Keras is another library, but x is a NumPy array; use np and the methods of x",
+        "jnp|jax": "jnp is JAX, but x is a NumPy array; write np",
+        "numpy": "NumPy is imported as np; write np",
+        "math|sqrt": "math is not imported, and takes single numbers; NumPy's np.sqrt takes whole arrays",
+    },
+    "unexpected keyword argument '{word}'|'{word}' is an invalid keyword": {
+        "dim": "dim= is PyTorch's word; NumPy says axis=",
+        "keepdim": "keepdim= is PyTorch's word; NumPy says keepdims=",
+        "keep_dims": "keep_dims= is an old word of TensorFlow; NumPy says keepdims=",
+        "unbiased": "unbiased= is PyTorch's word; NumPy says ddof=0 to divide by n, and ddof=1 to divide by n - 1",
+    },
+    "has no attribute '{word}'": {
+        "reduce_mean": "reduce_mean is TensorFlow's word; NumPy says mean",
+        "reduce_sum": "reduce_sum is TensorFlow's word; NumPy says sum",
+        "reduce_variance": "reduce_variance is TensorFlow's word; NumPy says var",
+        "reduce_std": "reduce_std is TensorFlow's word; NumPy says std",
+        "rsqrt": "rsqrt is a word of PyTorch and TensorFlow; in NumPy it is 1 / np.sqrt(...)",
+        "permute": "permute is PyTorch's word; NumPy says transpose",
+        "unsqueeze": "unsqueeze is PyTorch's word; in NumPy it is x[:, None] or np.expand_dims",
+        "expand|expand_as": "{word} is PyTorch's word; NumPy says np.broadcast_to, and mostly broadcasts by itself",
+        "clamp": "clamp is PyTorch's word; NumPy says np.clip",
+        "cat": "cat is PyTorch's word; NumPy says np.concatenate",
+        "masked_fill": "masked_fill is PyTorch's word; NumPy says np.where",
+        "masked_select": "masked_select is PyTorch's word; in NumPy it is x[mask]",
+        "norm": "the method norm is PyTorch's; NumPy says np.linalg.norm",
+        "mm|mv|matmul": "the method {word} is PyTorch's; in NumPy it is x @ y",
+        "t": "t() is PyTorch's word; in NumPy it is x.T",
+        "pow": "the method pow is PyTorch's; NumPy says x**2",
+        "square|sqrt|abs|exp": "the method {word} is PyTorch's; NumPy says np.{word}(x)",
+        "numpy|detach|cpu|cuda": "{word}() is for tensors of other libraries; x is a NumPy array already",
+        "to|type|float|half|double": "the method {word} is PyTorch's; NumPy says x.astype(np.float32)",
+        "dim": "dim() is PyTorch's word; in NumPy it is x.ndim",
+        "numel": "numel() is PyTorch's word; in NumPy it is x.size",
+        "at": "at is JAX's; in NumPy y[i] = value changes the array",
+    },
+    "{word}": {
+        "must be Tensor": "torch works on tensors, but x is a NumPy array; use np and the methods of x",
+        "Cannot interpret 'True' as a data type": "PyTorch takes keepdim in this place; in NumPy write keepdims=True",
+        "Cannot interpret '.*' as a data type|Type must be a sub-type": "view is PyTorch's word; NumPy says reshape",
+        "'int' object is not callable": "a number is called like a function; PyTorch's x.size(0) is x.shape[0] in "
+        "NumPy, and a product needs *",
+        "'tuple' object is not callable": "shape is a tuple in NumPy; write x.shape[0]",
+        "only (length-1|0-dimensional) arrays": "functions of math take one number; np.sqrt takes whole arrays",
+    },
+}
+
+
+def _translated(problem):
+    """The problem that an attempt raised as a sentence in NumPy's words, or None if it is another."""
+    for pattern, words in _UNKNOWN.items():
+        for word, sentence in words.items():
+            found = re.search(pattern.replace("{word}", f"({word})"), problem)
+            if found:
+                line = re.search(r"( \(line \d+\))?$", problem)[0]
+                return sentence.replace("{word}", next(filter(None, found.groups()))) + line
     return None
 
 
@@ -349,13 +489,17 @@ def _judge(exercise, outcome, expected):
 def _known_mistake(exercise, outcomes):
     """The sentence of the first known mistake that gives what the attempt gave in every case, or None."""
     for mistake in exercise.mistakes:
-        if all(_same(exercise, o, _outcome(exercise, mistake.function, o.case)) for o in outcomes):
+        if all(_made(exercise, mistake, outcome) for outcome in outcomes):
             return mistake.sentence
     return None
 
 
-def _same(exercise, outcome, wrong):
-    """Whether an attempt and a known mistake have the same problem or the same answer."""
+def _made(exercise, mistake, outcome):
+    """Whether an attempt has the same problem as a known mistake in this case, or the same answer."""
+    if mistake.wrong_anyhow and outcome.case.label.startswith(mistake.wrong_anyhow):
+        right = _outcome(exercise, exercise.reference, outcome.case).value
+        return not outcome.problem and not _judge(exercise, outcome, right)[0]
+    wrong = _outcome(exercise, mistake.function, outcome.case)
     return wrong.kind == outcome.kind and (wrong.problem or _judge(exercise, outcome, wrong.value)[0])
 
 

@@ -1,11 +1,11 @@
 """Lesson 06: what does epsilon do, and what does a number format keep?"""
 
+import tracemalloc
 from math import sqrt
 
 import numpy as np
 
-from .. import precision
-from .checker import Exercise, Mistake, case, matches
+from .checker import Exercise, Mistake, WrongKind, case, matches
 
 # ------------------------------------------------------------------------------------------- safe_rms_norm
 
@@ -247,12 +247,39 @@ def _welford_cases(rng):
         case(rng.normal(0.0, 1e-4, 12).tolist(), label="tiny numbers"),
         case([7.5] * 6, label="constant"),
         case((1e9 + rng.standard_normal(60)).tolist(), label="large mean"),
+        case(MANY, label="a long stream"),
     ]
 
 
+MANY = 5000  # numbers of the long stream; as an array they are 40 kB
+MEMORY = 20_000  # bytes; a mean, a sum of squares and a count need some hundred
+KEEPS = "it needs more memory for a longer stream, so it keeps the values"
+
+
 def _run_welford(attempt, values):
-    """The attempt gets an iterator: there is no second pass."""
-    return attempt(iter(values))
+    """The attempt gets an iterator: there is no second pass. On the long stream its memory is measured."""
+    if values != MANY:
+        return attempt(iter(values))
+    result, memory = _with_memory(attempt)
+    if memory > MEMORY and _with_memory(attempt)[1] > MEMORY:  # twice, for another thread may have used the memory
+        raise WrongKind(KEEPS)
+    return result
+
+
+def _with_memory(attempt):
+    """The answer for the long stream, and how many bytes were in use at most on the way."""
+    stream = (0.5 + (7 * k % 11) for k in range(MANY))
+    tracing = tracemalloc.is_tracing()
+    if not tracing:
+        tracemalloc.start()
+    try:
+        tracemalloc.reset_peak()
+        before, _ = tracemalloc.get_traced_memory()
+        result = attempt(stream)
+        return result, tracemalloc.get_traced_memory()[1] - before
+    finally:
+        if not tracing:
+            tracemalloc.stop()
 
 
 def _online(step, finish=lambda n, mean, m2: (mean, m2 / n)):
@@ -291,6 +318,11 @@ def _step_without_count(n, mean, m2, value):
     return value, m2 + (value - mean) * 0.0
 
 
+def _step_without_parentheses(n, mean, m2, value):
+    new_mean = mean + value - mean / n
+    return new_mean, m2 + (value - mean) * (value - new_mean)
+
+
 def _step_replaces_m2(n, mean, m2, value):
     return _step(n, mean, 0.0, value)
 
@@ -303,11 +335,15 @@ def _one_pass_means(values):
     return mean, squares / n - mean * mean
 
 
-def _one_pass_sums(values):
-    n, total, squares = 0, 0.0, 0.0
-    for value in values:
-        n, total, squares = n + 1, total + value, squares + value * value
-    return total / n, (squares - total * total / n) / n
+def _all_kept(values):
+    values = list(values)
+    mean = sum(values) / len(values)
+    return mean, sum((value - mean) ** 2 for value in values) / len(values)
+
+
+def _read_as_an_array(values):
+    values = np.array(values)
+    return values.mean(), values.var()
 
 
 def _two_passes_over_an_iterator(values):
@@ -351,18 +387,24 @@ WELFORD = Exercise(
     signature="my_welford(values)",
     reference=_welford,
     cases=_welford_cases,
+    results=("mean", "variance"),
     run=_run_welford,
     variants=[_welford_running_variance, _welford_weighted, _welford_shifted],
     mistakes=[
         Mistake(
             _one_pass_means,
-            "you took the mean of the squares minus the square of the mean; with a large mean the two are almost "
-            "equal, and their digits cancel",
+            "mean(x²) − mean(x)² subtracts two numbers that are almost equal when the mean is large, and their digits "
+            "cancel; add up squared distances to the running mean",
+            wrong_anyhow="large mean",
         ),
         Mistake(
-            _one_pass_sums,
-            "you took the sum of the squares minus the squared sum over n; with a large mean the two are almost "
-            "equal, and their digits cancel",
+            _all_kept,
+            "you keep all values, in a list or an array; use each value once and keep only the count, the mean and "
+            "the sum of squares",
+        ),
+        Mistake(
+            _read_as_an_array,
+            "an iterator is not an array: it has no length and no mean; take the values one by one with a for loop",
         ),
         Mistake(
             _two_passes_over_an_iterator,
@@ -386,6 +428,14 @@ WELFORD = Exercise(
         Mistake(
             _online(_step_without_count),
             "you added the whole distance to the mean, so the mean is always the last value; divide it by the count",
+        ),
+        Mistake(
+            _online(_step_without_parentheses),
+            "without parentheses only the old mean is divided: a quotient is computed before a difference",
+        ),
+        Mistake(
+            _online(lambda n, mean, m2, value: ((mean + value) / 2, _step(n, mean, m2, value)[1])),
+            "you halved the way to every value, so the last ones count most; the way to the n-th value is divided by n",
         ),
         Mistake(
             _online(_step_replaces_m2),
@@ -415,7 +465,10 @@ WELFORD = Exercise(
 
 def _merge_variances(a, b):
     """(n, mean, m2) of two parts together; m2 is the sum of squared deviations (Chan, Golub & LeVeque 1979)."""
-    return tuple(precision.merge_variances(a, b))
+    (n_a, mean_a, m2_a), (n_b, mean_b, m2_b) = a, b
+    n = n_a + n_b
+    delta = mean_b - mean_a
+    return n, mean_a + delta * (n_b / n), m2_a + m2_b + delta**2 * (n_a * n_b / n)
 
 
 def _summary_of(x):
@@ -483,6 +536,7 @@ MERGE_VARIANCES = Exercise(
     signature="my_merge_variances(a, b)",
     reference=_merge_variances,
     cases=_merge_cases,
+    results=("n", "mean", "m2"),
     variants=[_merge_to_the_mean, _merge_from_b],
     mistakes=[
         Mistake(

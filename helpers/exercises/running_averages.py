@@ -26,7 +26,7 @@ def _update_cases(rng):
         _update_case(rng, (5, 3), label="small batch"),
         _update_case(rng, (4, 4), label="square x", momentum=0.3),
         _update_case(rng, (2, 3), label="two samples", momentum=0.25),
-        _update_case(rng, (int(rng.integers(6, 10)), 2), mean=50.0, scale=3.0, label="large mean", momentum=0.01),
+        _update_case(rng, (int(rng.integers(6, 10)), 2), mean=1e8, scale=3.0, label="large mean", momentum=0.01),
         _update_case(rng, (6, 1), label="one channel", momentum=0.9),
         _update_case(rng, (3, 2), label="momentum 0", momentum=0.0),
         _update_case(rng, (3, 2), label="momentum 1", momentum=1.0),
@@ -41,6 +41,11 @@ def _updating(mean=lambda x: x.mean(axis=0), var=lambda x: x.var(axis=0, ddof=1)
         return old * running_mean + new * mean(x), old * running_var + new * var(x)
 
     return attempt
+
+
+def _update_without_parentheses(running_mean, running_var, x, momentum=0.1):
+    mean = 1 - momentum * running_mean + momentum * x.mean(axis=0)
+    return mean, 1 - momentum * running_var + momentum * x.var(axis=0, ddof=1)
 
 
 def _update_mean_only(running_mean, running_var, x, momentum=0.1):
@@ -83,6 +88,7 @@ UPDATE_RUNNING_STATS = Exercise(
     signature="my_update_running_stats(running_mean, running_var, x, momentum=0.1)",
     reference=_update_running_stats,
     cases=_update_cases,
+    results=("running mean", "running variance"),
     variants=[_update_by_the_difference, _update_channel_by_channel],
     mistakes=[
         Mistake(
@@ -93,6 +99,12 @@ UPDATE_RUNNING_STATS = Exercise(
         Mistake(
             _updating(var=lambda x: x.var(axis=0)),
             "you stored the biased variance, divided by n; PyTorch stores the unbiased one, divided by n - 1",
+        ),
+        Mistake(
+            _updating(var=lambda x: ((x**2).mean(axis=0) - x.mean(axis=0) ** 2) * len(x) / (len(x) - 1)),
+            "mean(x²) − mean(x)² subtracts two numbers that are almost equal when the mean is large, and their digits "
+            "cancel; subtract the mean first, then square",
+            wrong_anyhow="large mean",
         ),
         Mistake(
             _updating(var=lambda x: x.var(axis=0), weights=lambda m: (m, 1 - m)),
@@ -119,6 +131,19 @@ UPDATE_RUNNING_STATS = Exercise(
             _updating(weights=lambda m: (1, m)),
             "you added the new batch without shrinking the old value, so the buffers grow without end; the two "
             "weights must add up to 1",
+        ),
+        Mistake(
+            _update_without_parentheses,
+            "without parentheses 1 - momentum * old is not (1 - momentum) * old: a product is computed before a "
+            "difference",
+        ),
+        Mistake(
+            _updating(weights=lambda m: (m, m)),
+            "you gave momentum to both, the old value and the batch; the two weights must add up to 1",
+        ),
+        Mistake(
+            _updating(weights=lambda m: (0.5, 0.5)),
+            "you took the plain average of old and new; momentum is the weight of the new batch",
         ),
         Mistake(
             _updating(weights=lambda m: (0.9, 0.1)),
@@ -210,10 +235,10 @@ def _batch_norm_eval(x, gamma, beta, running_mean, running_var, eps=1e-5):
     return _channel(gamma) * y + _channel(beta)
 
 
-def _eval_case(rng, shape, *, scale=1.0, label="", **kwargs):
+def _eval_case(rng, shape, *, mean=0.0, scale=1.0, label="", **kwargs):
     """Stored statistics that differ from those of the batch; gamma and beta are never 1 and 0."""
     c = shape[1]
-    stored_mean, stored_var = rng.uniform(0.5, 1.5, c), scale**2 * rng.uniform(0.5, 2.0, c)
+    stored_mean, stored_var = mean + rng.uniform(0.5, 1.5, c), scale**2 * rng.uniform(0.5, 2.0, c)
     x = _channel(stored_mean) + scale * (1 + 1.5 * rng.standard_normal(shape))
     gamma, beta = rng.uniform(0.5, 2.0, c), rng.uniform(0.5, 2.0, c)
     return case(x, gamma, beta, stored_mean, stored_var, label=label, **kwargs)
@@ -225,7 +250,7 @@ def _eval_cases(rng):
         _eval_case(rng, (4, 3, 2, 5), label="C and W differ"),
         _eval_case(rng, (3, 4, 2, 4), label="C equals W"),
         _eval_case(rng, (3, 3, 3, 3), label="all equal"),
-        _eval_case(rng, shape, label="random shape"),
+        _eval_case(rng, shape, mean=1e8, label="large mean"),
         _eval_case(rng, (1, 2, 1, 1), label="one number per channel"),
         _eval_case(rng, (2, 3, 2, 2), scale=1e-3, label="tiny variance"),
         _eval_case(rng, (2, 3, 2, 4), eps=0.5, label="large eps"),
@@ -296,6 +321,44 @@ BATCH_NORM_EVAL = Exercise(
                 lambda x, stored: 0.9 * stored + 0.1 * _batch_var(x, stored),
             ),
             "you updated the running statistics with this batch first; eval mode only reads the buffers",
+        ),
+        Mistake(
+            lambda x, gamma, beta, running_mean, running_var, eps=1e-5: (
+                _channel(gamma) * (x - _channel(running_mean / np.sqrt(running_var + eps))) + _channel(beta)
+            ),
+            "without parentheses only the mean is divided: a quotient is computed before a difference",
+        ),
+        Mistake(
+            lambda x, gamma, beta, running_mean, running_var, eps=1e-5: (
+                _channel(gamma) * x - _channel(running_mean / np.sqrt(running_var + eps)) + _channel(beta)
+            ),
+            "without parentheses gamma multiplies x alone and the root divides the mean alone; put x minus the mean in "
+            "parentheses",
+        ),
+        Mistake(
+            lambda x, gamma, beta, running_mean, running_var, eps=1e-5: (
+                _channel(gamma) * x / _channel(np.sqrt(running_var + eps)) + _channel(beta)
+            ),
+            "you did not subtract the stored mean",
+        ),
+        Mistake(
+            lambda x, gamma, beta, running_mean, running_var, eps=1e-5: (
+                _channel(gamma) * (x - _channel(running_mean)) + _channel(beta)
+            ),
+            "you subtracted the stored mean but did not divide by the root of the stored variance",
+        ),
+        Mistake(
+            lambda x, gamma, beta, running_mean, running_var, eps=1e-5: (
+                _channel(gamma) * (x - _channel(running_mean)) / _channel(np.sqrt(running_var + eps))
+            ),
+            "you applied gamma but not beta",
+        ),
+        Mistake(
+            lambda x, gamma, beta, running_mean, running_var, eps=1e-5: (
+                (x - _channel(running_mean)) / np.sqrt(_channel(running_var) + eps) * gamma + beta
+            ),
+            "your statistics line up with the channels, but gamma and beta of shape (C,) meet the last axis, W; it "
+            "goes unnoticed when C equals W",
         ),
         Mistake(
             _evaluating(divisor=lambda v, eps: np.sqrt(v) + eps),
