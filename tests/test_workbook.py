@@ -18,6 +18,11 @@ def load_tool(name, root=ROOT):
     return module
 
 
+@pytest.fixture(autouse=True)
+def tools_import_each_other(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+
+
 # --------------------------------------------------------------------------------------------------- workbook
 
 
@@ -157,9 +162,22 @@ def test_a_half_written_copy_is_kept_aside_and_copied_anew(workbook, rest):
     trusted[1].write_text(rest)
     again, said = workbook.go()
     assert again == trusted and code(trusted[1]) == "..."
-    aside = trusted[1].with_name("02_batch_dependence.unreadable-1.ipynb")
+    aside = trusted[1].with_name("02_unreadable-1_batch_dependence.ipynb")
     assert aside.read_text() == rest
     assert said == [f"workbook/{trusted[1].name} could not be read; it is kept as {aside.name} and was copied anew."]
+
+
+def test_an_interrupted_save_of_jupyterlab_is_undone(workbook):
+    trusted, _ = workbook.go()
+    edit(trusted[1], answer)
+    before = trusted[1].with_name(".~02_batch_dependence.ipynb")  # what jupyter_server writes first
+    before.write_bytes(trusted[1].read_bytes())
+    trusted[1].write_text('{"cells": [')
+    _, said = workbook.go()
+    assert code(trusted[1]) == "my answer" and not before.exists()
+    assert said == ["The last save of workbook/02_batch_dependence.ipynb was interrupted; it is as it was before."]
+    before.write_text('{"cells": [')  # the crash came while the copy was made: the file itself is whole
+    assert workbook.go()[1] == [] and code(trusted[1]) == "my answer"
 
 
 def test_a_half_written_original_does_not_reach_the_workbook(workbook):
@@ -196,9 +214,10 @@ def test_reset_takes_the_new_lesson_and_keeps_every_old_copy(workbook):
         edit(trusted[1], lambda nb, n=n: nb.cells[1].update(source=f"attempt {n}"))
         (copy, aside), said = workbook.take("02")
         assert copy == trusted[1] and code(copy) == "..."
-        assert aside.name == f"02_batch_dependence.mine-{n}.ipynb"
+        assert aside.name == f"02_mine-{n}_batch_dependence.ipynb"
         assert f"your old copy is workbook/{aside.name}" in said[0]
-    kept = [code(path) for path in sorted(copy.parent.glob("*.mine-*.ipynb"))]
+        assert "Your guesses stay in the browser" in said[1] and "Clear my answers" in said[1]
+    kept = [code(path) for path in sorted(copy.parent.glob("02_mine-*.ipynb"))]
     assert kept == ["attempt 1", "attempt 2", "attempt 3"]
     assert workbook.go() == (trusted, [])
 
@@ -243,12 +262,47 @@ def test_only_the_named_copies_become_trusted(workbook, monkeypatch, tmp_path):
     assert (marks, said) == ([True, False], [])
 
 
+def test_a_copy_that_was_run_elsewhere_is_not_for_us_to_trust(workbook):
+    trusted, _ = workbook.go()
+    edit(trusted[1], lambda nb: nb.cells[1].outputs[0].update(text="from somewhere else"))
+    assert workbook.go()[0] == trusted[:1]
+
+
+def test_outputs_that_answer_a_prediction_are_hidden_in_the_copy_and_only_there(workbook):
+    path = workbook.home / "notebooks" / "02_batch_dependence.ipynb"
+    edit(path, lambda nb: nb.cells[1].metadata.update(tags=["answer"]))
+    edit(path, lambda nb: nb.cells.append(nbformat.v4.new_code_cell("print(3)", metadata={"tags": ["picture"]})))
+    edit(path, lambda nb: nb.cells[2].update(outputs=[nbformat.v4.new_output("stream", text="3")]))
+    original = path.read_bytes()
+    trusted, _ = workbook.go()
+    nb = nbformat.read(trusted[1], as_version=4)
+    assert nb.cells[1].outputs[0].text == "Commit to your guess above, then run this cell (Shift+Enter).\n"
+    assert (nb.cells[1].execution_count, nb.cells[2].outputs[0].text) == (None, "3")
+    assert path.read_bytes() == original and workbook.go() == (trusted, [])
+
+
+def test_an_explorer_that_answers_a_prediction_leaves_no_state_in_the_copy(workbook):
+    view = {"application/vnd.jupyter.widget-view+json": {"model_id": "a"}, "text/plain": "told"}
+    state = {key: {"model_name": "AnyModel", "state": {}} for key in "ab"}
+
+    def add_widgets(nb):
+        nb.cells[1].update(metadata={"tags": ["answer"]}, outputs=[nbformat.v4.new_output("display_data", view)])
+        second = nbformat.v4.new_code_cell("q", outputs=[nbformat.from_dict(nb.cells[1].outputs[0])])
+        second.outputs[0].data = {**view, "application/vnd.jupyter.widget-view+json": {"model_id": "b"}}
+        nb.cells.append(second)
+        nb.metadata["widgets"] = {"application/vnd.jupyter.widget-state+json": {"state": state}}
+
+    edit(workbook.home / "notebooks" / "02_batch_dependence.ipynb", add_widgets)
+    trusted, _ = workbook.go()
+    widgets = nbformat.read(trusted[1], as_version=4).metadata.widgets
+    assert list(widgets["application/vnd.jupyter.widget-state+json"]["state"]) == ["b"]
+
+
 # -------------------------------------------------------------------------------------------------------- lab
 
 
 @pytest.fixture
-def lab(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+def lab():
     return load_tool("lab")
 
 
@@ -271,6 +325,22 @@ def test_the_lab_allows_root_only_to_root_and_leaves_the_browser_out_without_a_d
 
 def test_what_the_caller_says_comes_last(lab):
     assert lab.command(["--port=9999", "--ip=0.0.0.0"])[-2:] == ["--port=9999", "--ip=0.0.0.0"]
+
+
+def test_the_callers_log_level_takes_the_place_of_ours(lab):
+    assert "--log-level=WARN" in lab.command([])
+    for own in ("--log-level=INFO", "--debug"):
+        assert [word for word in lab.command([own]) if word.startswith("--log") or word == "--debug"] == [own]
+
+
+def test_the_learners_own_jupyter_settings_and_startup_file_stay_in_use(lab):
+    before = {"JUPYTER_CONFIG_PATH": "/mine", "PYTHONSTARTUP": "/mine.py", "HOME": "/home/me"}
+    after = lab.environment(before, root=ROOT)
+    ours, mine = after["JUPYTER_CONFIG_PATH"].split(lab.os.pathsep)
+    assert (Path(ours), mine) == (ROOT / "tools" / "jupyter", "/mine")
+    assert (Path(after["PYTHONSTARTUP"]).is_file(), after["LESSONS_PYTHONSTARTUP"]) == (True, "/mine.py")
+    assert after["HOME"] == "/home/me" and before["PYTHONSTARTUP"] == "/mine.py"
+    assert lab.environment({}, root=ROOT)["JUPYTER_CONFIG_PATH"] == str(ROOT / "tools" / "jupyter")
 
 
 @pytest.mark.parametrize(

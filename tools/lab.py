@@ -40,13 +40,27 @@ def command(arguments, *, root=ROOT, as_root=False, display=True):
         f"--ServerApp.root_dir={root}",
         f"--FileContentsManager.preferred_dir={Path(root) / 'workbook'}",
         f"--LabApp.default_url=/lab/tree/workbook{first}",
-        "--log-level=WARN",  # the address is printed all the same
     ]
+    if not any(word.startswith(("--log-level", "--debug")) for word in arguments):
+        line.append("--log-level=WARN")  # the address is printed all the same
     if as_root and "--allow-root" not in arguments:
         line.append("--allow-root")
     if not display and "--no-browser" not in arguments:
         line.append("--no-browser")
     return line + list(arguments)
+
+
+def environment(environ, root=ROOT):
+    """The variables with which JupyterLab finds what is ours (tools/jupyter/), before the learner's own settings."""
+    ours = Path(root) / "tools" / "jupyter"
+    added = {
+        # A kernel named python3 in the home folder must not take the place of this environment's.
+        "JUPYTER_PREFER_ENV_PATH": "1",
+        "JUPYTER_CONFIG_PATH": os.pathsep.join(filter(None, [str(ours), environ.get("JUPYTER_CONFIG_PATH")])),
+        "PYTHONSTARTUP": str(ours / "startup.py"),
+        "LESSONS_PYTHONSTARTUP": environ.get("PYTHONSTARTUP", ""),
+    }
+    return {**environ, **added}
 
 
 def main(arguments):
@@ -68,8 +82,7 @@ def main(arguments):
     print("Starting JupyterLab; stop it with Ctrl-C.", flush=True)
     if "--no-browser" in line:
         print("Open the address that is printed below in a browser.", flush=True)
-    # A kernel named python3 in the home folder must not take the place of this environment's.
-    environ = dict(os.environ, JUPYTER_PREFER_ENV_PATH="1")
+    environ = environment(os.environ)
     if os.name == "nt":
         try:
             return subprocess.call(line, cwd=ROOT, env=environ)

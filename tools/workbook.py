@@ -6,7 +6,7 @@
 A learner works in workbook/, never in notebooks/. Each copy remembers, in its own metadata, what it was
 copied from. A copy whose cells are still as they were copied follows its original; running it does not count
 as a change. One with other cells holds answers and stays, whatever happens to its original. No file with
-answers is ever overwritten.
+answers is ever overwritten. A copy comes without the outputs that answer a prediction (cells tagged `answer`).
 """
 
 import argparse
@@ -17,8 +17,11 @@ import sys
 import tempfile
 from pathlib import Path
 
+import widget_state
+
 ROOT = Path(__file__).resolve().parent.parent
 KEY = "normalization_notebooks"  # the entry in a copy's metadata
+GUESS_FIRST = "Commit to your guess above, then run this cell (Shift+Enter).\n"
 
 
 class WorkbookError(Exception):
@@ -68,10 +71,19 @@ def remembered(copy):
 
 
 def copy_of(original):
-    """The bytes of a fresh copy: the original plus the note of what it was copied from."""
-    nb = json.loads(Path(original).read_text(encoding="utf-8"))
+    """The bytes of a fresh copy: the original with its answers hidden, and the note of what it was copied from."""
+    nb = hide_answers(json.loads(Path(original).read_text(encoding="utf-8")))
     nb["metadata"][KEY] = {"sources": sources_of(nb), "original": hash_of(original)}
     return (json.dumps(nb, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode("utf-8")
+
+
+def hide_answers(nb):
+    """Take away what cells tagged `answer` show, and the state of their widgets."""
+    for cell in nb["cells"]:
+        if "answer" in cell.get("metadata", {}).get("tags", []) and cell.get("outputs"):
+            cell["outputs"] = [{"output_type": "stream", "name": "stdout", "text": [GUESS_FIRST]}]
+            cell["execution_count"] = None
+    return widget_state.complete(nb)
 
 
 def write_atomically(path, data):
@@ -90,10 +102,14 @@ def write_atomically(path, data):
 
 
 def keep_aside(path, word):
-    """Give the file a name of its own beside the old one, never that of another file; return it."""
+    """Give the file a name of its own, never that of another file; return it.
+
+    02_batch_dependence becomes 02_mine-1_batch_dependence: beside the old one, and readable in a narrow file list.
+    """
+    number, _, rest = path.stem.partition("_")
     n = 1
     while True:
-        aside = path.with_name(f"{path.stem}.{word}-{n}{path.suffix}")
+        aside = path.with_name(f"{number}_{word}-{n}_{rest}{path.suffix}")
         try:
             os.close(os.open(aside, os.O_CREAT | os.O_EXCL))  # reserve the name
         except FileExistsError:
@@ -112,14 +128,27 @@ def lesson_of(path):
     return path.name.split("_")[0]
 
 
+def undo_interrupted_saves(folder, say):
+    """Before JupyterLab writes over a file it copies it to `.~name`: there it is whole after a crash in mid-save."""
+    for before in folder.glob(".~*.ipynb"):
+        file = folder / before.name.removeprefix(".~")
+        if load(file) is None and load(before) is not None:
+            os.replace(before, file)
+            say(f"The last save of workbook/{file.name} was interrupted; it is as it was before.")
+
+
 def update(root=ROOT, say=print):
-    """Bring workbook/ up to date; return the copies that may be trusted: those still equal to an original."""
+    """Bring workbook/ up to date; return the copies that may be trusted, because they are as we wrote them.
+
+    What a learner saves, JupyterLab signs itself if all of it was trusted or run there.
+    """
     root = Path(root)
     folder = root / "workbook"
     originals = sorted((root / "notebooks").glob("*.ipynb"))
     folder.mkdir(exist_ok=True)
     for leftover in folder.glob(".copying-*.tmp"):  # of an interrupted run; the copy itself is whole
         leftover.unlink()
+    undo_interrupted_saves(folder, say)
     trusted = []
     new, followed = [], []
     for original in originals:
@@ -152,7 +181,8 @@ def update(root=ROOT, say=print):
         if memory.get("original") != hash_of(original):
             write_atomically(copy, copy_of(original))
             followed.append(copy)
-        trusted.append(copy)
+        if copy.read_bytes() == copy_of(original):
+            trusted.append(copy)
     if new:
         say(f"Copied {len(new)} {'lesson' if len(new) == 1 else 'lessons'} to workbook/; work there.")
     if followed:
@@ -188,6 +218,7 @@ def reset(lesson, root=ROOT, say=print):
     write_atomically(copy, data)
     kept = f"; your old copy is workbook/{aside.name}" if aside else ""
     say(f"workbook/{copy.name} is new{kept}. If it is open, reload it (File, Reload Notebook from Disk).")
+    say("Your guesses stay in the browser: *Clear my answers* at the end of the lesson forgets them.")
     return copy, aside
 
 

@@ -1,0 +1,72 @@
+"""No name is used for two things in a lesson, so that cells run again in another order give the stored text."""
+
+import symtable
+
+import pytest
+from conftest import LESSONS, load_tool
+from execute import CellExecutionError, Run, record
+
+every_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.stem)
+made_by = load_tool("missing_name").names_made_by
+
+
+def read_by(source):
+    """The names that a cell needs from others; one that it makes as well counts as its own."""
+    todo, found = [symtable.symtable(source, "cell", "exec")], set()
+    while todo:
+        table = todo.pop()
+        top = table.get_type() == "module"
+        found |= {s.get_name() for s in table.get_symbols() if s.is_referenced() and (top or s.is_global())}
+        todo += table.get_children()
+    return found - made_by(source)
+
+
+def used_for_two_things(sources):
+    """{name: (cells that make it, a cell that reads it)} where a cell reads what more than one other cell makes."""
+    found = {}
+    for reader, source in enumerate(sources):
+        for name in read_by(source):
+            makers = [k for k, other in enumerate(sources) if name in made_by(other)]
+            if len(makers) > 1:
+                found[name] = (makers, reader)
+    return found
+
+
+def lesson_cells(nb):
+    """Numbers of the code cells without exercises, which make one function twice, and without the count of all."""
+    code = [k for k, cell in enumerate(nb.cells) if cell.cell_type == "code" and cell.source.strip()]
+    exercises = [k for k in code if {"exercise", "solution"} & set(nb.cells[k].metadata.get("tags", []))]
+    return [k for k in code if k not in exercises and nb.cells[k].source.strip() != "summary()"]
+
+
+@every_lesson
+def test_no_name_that_a_cell_reads_is_made_by_two_others(lesson):
+    nb = record.read_notebook(lesson)
+    cells = lesson_cells(nb)
+    found = used_for_two_things([nb.cells[k].source for k in cells])
+    words = [f"{name!r} in {[nb.cells[cells[k]].source for k in makers]}" for name, (makers, _) in found.items()]
+    assert words == [], "give the second thing a name of its own"
+
+
+@every_lesson
+def test_every_cell_again_from_the_last_to_the_first(lesson, tmp_path, monkeypatch):
+    """Each cell meets what later cells have left behind."""
+    for name, value in {"HELPERS_STRICT": "1", "OMP_NUM_THREADS": "1", "IPYTHONDIR": str(tmp_path)}.items():
+        monkeypatch.setenv(name, value)
+    run = Run(lesson, lesson.parent, ipc=False)
+    with run.client.setup_kernel():
+        run.everything("run once")
+        for k in reversed(lesson_cells(run.nb)):
+            try:
+                run.cell(k)
+                run.compare([k], "backwards")
+            except CellExecutionError as error:
+                run.findings.append(f"{record.where(run.nb, run.name, k)}: {error.ename}: {error.evalue}")
+    assert run.findings == []
+
+
+def test_a_name_used_for_two_things_is_noticed():
+    sources = ["theory = [1]", "print(theory)", "theory = {0: 1}", "f = lambda: theory[0]", "theory = 3; theory + 1"]
+    assert used_for_two_things(sources) == {"theory": ([0, 2, 4], 3)}
+    assert used_for_two_things(["x = 1", "x = 2; print(x)", "y = 1", "print(y)"]) == {}
+    assert read_by("def f(a):\n    b = a + c\n    return [d for e in b]") == {"c", "d"}
