@@ -31,7 +31,7 @@ def mean_over(x, axes, squared=False):
     return divide(sum_over(x, axes, squared), math.prod(x.shape[a] for a in axes))
 
 
-def sum_over(x, axes, squared=False):
+def sum_over(x, axes, squared):
     """Sum of x, or of x squared, over `axes`, which keep size 1; computed in the dtype of x."""
     if is_half(x.dtype):
         terms = x * x if squared else x

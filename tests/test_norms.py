@@ -691,7 +691,10 @@ X = draw((2, 3, 4))
         (lambda: layer_norm(X, gamma=np.ones((1, 2, 3, 4))), "gamma has shape (1, 2, 3, 4), expected (4,)"),
         (lambda: layer_norm(X, gamma=np.ones((1, 1, 1, 4))), "gamma has shape (1, 1, 1, 4), expected (4,)"),
         (lambda: layer_norm(X, gamma=np.ones(4) * 1j), "layer_norm: gamma must hold real numbers"),
-        (lambda: rms_norm(X, gamma=np.ones(3)), "rms_norm: gamma has shape (3,), expected (4,)"),
+        (
+            lambda: rms_norm(X, gamma=np.ones(3)),
+            "rms_norm: gamma has shape (3,), expected (4,) to match the normalized axes of x with shape (2, 3, 4)",
+        ),
         (
             lambda: batch_norm(X, gamma=np.ones(4)),
             "batch_norm: gamma has shape (4,), expected (3,) to match the channels of x with shape (2, 3, 4)",
