@@ -327,8 +327,8 @@ _EXPLAINED = {
         "'int' object is not callable": "a number is called like a function; PyTorch's x.size(0) is x.shape[0] in "
         "NumPy, and a product needs *",
         "'tuple' object is not callable": "shape is a tuple in NumPy; write x.shape[0]",
-        r"with shapes [^a-z]*\)": "arrays {word} do not fit: shapes are compared from the last axis on, where two sizes "
-        "must be equal or one of them 1",
+        r"with shapes [^a-z]*\)": "arrays {word} do not fit: shapes are compared from the last axis on, where two "
+        "sizes must be equal or one of them 1",
         "mismatch in its core dimension": "the shapes at your @ do not fit: the last axis of the left one meets the "
         "first axis of the right one",
         "local variable '.*' where it is|local variable '.*' referenced": "a name has no value on this way through; is "
