@@ -495,20 +495,3 @@ def test_a_lesson_with_a_bad_name_is_refused_in_one_sentence(lesson_tool, tmp_pa
 def test_a_lesson_whose_number_or_name_is_taken_is_refused(lesson_tool, name):
     with pytest.raises(SystemExit, match="axis_intuition.* exists already: choose another number or name"):
         lesson_tool.make_lesson(name)
-
-
-def test_a_new_lesson_has_every_part_and_is_green(tmp_path):
-    """Made, recorded and put under the rules of a lesson, in a copy of the repository."""
-    for part in ("helpers", "notebooks", "tests", "tools"):
-        shutil.copytree(ROOT / part, tmp_path / part, ignore=shutil.ignore_patterns("__pycache__", "node_modules"))
-    for name in ("README.md", "pyproject.toml", "requirements.lock"):
-        shutil.copy(ROOT / name, tmp_path)
-
-    def run(*command):
-        done = subprocess.run([sys.executable, *command], cwd=tmp_path, capture_output=True, encoding="utf-8")
-        assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
-
-    run("tools/lesson.py", "77_new_words")
-    assert "| 77 | [New words](notebooks/77_new_words.ipynb) |" in (tmp_path / "README.md").read_text(encoding="utf-8")
-    run("tools/record.py", "notebooks/77_new_words.ipynb")
-    run("-m", "pytest", "tests/test_notebooks.py", "tests/test_quiz.py", "-q", "-p", "no:xdist", "-k", "77_new_words")

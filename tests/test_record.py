@@ -120,7 +120,8 @@ def test_only_the_widget_state_is_stored_in_long_lines(record):
 
 
 def test_a_cell_id_that_stands_twice_is_mended(record, tmp_path):
-    nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("a", id="same") for _ in range(2)])
+    nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("a") for _ in range(2)])
+    nb.cells[0].id = nb.cells[1].id = "same"
     (tmp_path / "a.ipynb").write_text(json.dumps(nb))
     with pytest.warns(nbformat.warnings.DuplicateCellId):
         ids = [cell.id for cell in record.read_notebook(tmp_path / "a.ipynb").cells]
