@@ -43,16 +43,19 @@ class LoadedWidget(anywidget.AnyWidget):
 
     @traitlets.default("code")
     def _code_of_this_kind(self):
-        return code_of(type(self))
+        parts = {"javascript": slim(FOLDER / "keys.js") + self.javascript, "css": css_variables() + self.css}
+        return _sent_once(self.javascript, lambda: WidgetCode(**parts))
+
+    @traitlets.default("layout")
+    def _layout_of_all(self):
+        return _sent_once("layout", ipywidgets.Layout)  # nothing is set in it, so one will do
 
 
-_sent = {}  # the JavaScript of a kind of widget -> the model that holds it in this kernel
+_sent = {}  # what it is -> the hidden model that this kernel has sent to the browser
 
 
-def code_of(kind):
-    """The model with the code of a kind of widget: made for the first widget, and anew after it was closed."""
-    held = _sent.get(kind.javascript)
-    if held is None or held.comm is None:
-        held = WidgetCode(javascript=slim(FOLDER / "keys.js") + kind.javascript, css=css_variables() + kind.css)
-        _sent[kind.javascript] = held
-    return held
+def _sent_once(key, make):
+    """The model under this key, made when it is first asked for, and anew after it was closed."""
+    if key not in _sent or _sent[key].comm is None:
+        _sent[key] = make()
+    return _sent[key]

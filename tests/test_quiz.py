@@ -113,11 +113,10 @@ def numbers_in(text):
 def seen_after(lesson, key):
     """The code, and what it puts out, from the question to the next heading of its lesson."""
     notebook = json.loads((NOTEBOOKS / f"{lesson}.ipynb").read_text(encoding="utf-8"))
-    cells = iter(notebook["cells"])
-    while f'only="{key}"' not in "".join(next(cells)["source"]):
-        pass
+    asking = [k for k, cell in enumerate(notebook["cells"]) if f'only="{key}"' in "".join(cell["source"])]
+    assert len(asking) == 1, f"{lesson} asks {key} in {len(asking)} cells"
     parts = []
-    for cell in cells:
+    for cell in notebook["cells"][asking[0] + 1 :]:
         source = "".join(cell["source"])
         if cell["cell_type"] == "markdown" and source.startswith("#"):
             break
@@ -556,6 +555,7 @@ def test_all_widgets_of_a_kind_share_one_code_and_each_kind_has_its_own(show):
     first, second = show(GOOD), show(GOOD)
     assert first.code is second.code
     assert explorer.stage.code is not first.code
+    assert explorer.stage.layout is first.layout is second.layout, "a notebook holds each of them too"
     for code, kind in ((first.code, Quiz), (explorer.stage.code, Stage)):
         assert kind.javascript in code.javascript and "shareKeys" in code.javascript
         assert kind.css in code.css and theme.css_variables() in code.css

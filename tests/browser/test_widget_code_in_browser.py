@@ -8,7 +8,6 @@ import json
 import nbformat
 import pytest
 from conftest import ROOT
-from test_lessons_in_browser import wait_until_alive
 
 WIDGETS = f"""
 import sys
@@ -103,4 +102,3 @@ def test_two_notebooks_open_at_once_share_the_modules(lab, notebook, questions, 
     page.dblclick(".jp-DirListing-item:has-text('two.ipynb')")
     wait_for(page, 4, 2 * questions)
     assert page.evaluate(LOADED) == [2, 2]
-    wait_until_alive(page)
