@@ -211,15 +211,6 @@ function nameControls(figure, spec, chosen) {
   return handles.length === sliders.length;
 }
 
-// JupyterLab would take the arrow keys of a focused control for moving between cells, but other keys are its own.
-const OWN_KEYS = /^(Arrow|Page|Home|End)/;
-function keepKeys(figure, event) {
-  const control = event.target.closest?.("select, input, .noUi-handle");
-  if (!control || !figure.closest(".explorer")?.contains(control)) return;
-  if (OWN_KEYS.test(event.key)) control.setAttribute("data-lm-suppress-shortcuts", "true");
-  else control.removeAttribute("data-lm-suppress-shortcuts");
-}
-
 function render({ model, el }) {
   const spec = model.get("spec");
   const marks = readMarks(model);
@@ -276,8 +267,6 @@ function render({ model, el }) {
   update();
   const resized = new ResizeObserver(() => figure.clientWidth && lay() && update());
   resized.observe(figure);
-  const keys = (event) => keepKeys(figure, event);
-  window.addEventListener("keydown", keys, true); // before JupyterLab, which listens at the document
   let tries = 0;
   const naming = setInterval(() => {
     if ((figure.isConnected && nameControls(figure, spec, chosen())) || ++tries === 50) clearInterval(naming);
@@ -286,7 +275,6 @@ function render({ model, el }) {
     clearInterval(naming);
     cancelAnimationFrame(waiting);
     resized.disconnect();
-    window.removeEventListener("keydown", keys, true);
     for (const k of spec.options.keys()) model.off(`change:at_${k}`, later);
   };
 }
