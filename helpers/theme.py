@@ -13,7 +13,7 @@ PAPER = {
     "border": "#BDBDBD",
     "code": "#F2F2F2",
 }
-# Areas that words are written on. Colors keep their full strength on a dark page; only grey must be paler, then darker.
+# Areas that words are written on. Those of a dark page are darker where white numbers would be hard to read.
 FILLS = {name: PALETTE[name] for name in ("blue", "orange", "teal")} | {"grey": "#BBBBBB"}
 
 # The same on a dark page. Blue and teal are lighter, so that thin lines are seen.
@@ -27,7 +27,7 @@ DARK_PAPER = {
     "border": "#616161",
     "code": "#2B2B2B",
 }
-DARK_FILLS = FILLS | {"grey": "#6A6A6A"}
+DARK_FILLS = FILLS | {"orange": "#DD6A28", "grey": "#6A6A6A"}
 
 WIDGETS = ":is(.explorer, .explorer-stage, .quiz, .practice)"  # what gets the variables, and nothing else of a page
 

@@ -299,18 +299,6 @@ def test_controls_that_come_later_are_named_without_drawing_again(page):
     assert page.evaluate("drawn") == 0
 
 
-def test_controls_keep_the_arrow_keys_and_leave_all_others_to_the_page(page):
-    open_stages(page, [small()], 700)
-    page.evaluate("stages[0].explorer.insertAdjacentHTML('afterbegin', '<input class=own>')")
-    page.evaluate("document.body.insertAdjacentHTML('beforeend', '<input class=foreign>')")
-    kept = "(name) => document.querySelector(name).hasAttribute('data-lm-suppress-shortcuts')"
-    for key, own in (("ArrowLeft", True), ("Escape", False), ("Home", True), ("Shift+Enter", False)):
-        page.press(".own", key)
-        page.press(".foreign", key)
-        assert page.evaluate(kept, ".own") is own, key
-        assert page.evaluate(kept, ".foreign") is False, key
-
-
 @pytest.mark.parametrize("theme", ["vscode-dark", "vscode-high-contrast"])
 def test_vs_code_in_the_dark_shows_dark_words_on_a_ground_of_our_own(page, theme):
     open_stages(page, [small()], 700)
