@@ -1,6 +1,8 @@
 """No name is used for two things in a lesson, so that cells run again in another order give the stored text."""
 
 import symtable
+import sys
+from pathlib import Path
 
 import pytest
 from conftest import LESSONS, load_tool
@@ -44,15 +46,15 @@ def test_no_name_that_a_cell_reads_is_made_by_two_others(lesson):
     nb = record.read_notebook(lesson)
     cells = lesson_cells(nb)
     found = used_for_two_things([nb.cells[k].source for k in cells])
-    words = [f"{name!r} in {[nb.cells[cells[k]].source for k in makers]}" for name, (makers, _) in found.items()]
+    words = [
+        f"{name!r} is made in {' and in '.join(record.where(nb, lesson.name, cells[k]) for k in makers)}"
+        for name, (makers, _) in found.items()
+    ]
     assert words == [], "give the second thing a name of its own"
 
 
-@every_lesson
-def test_every_cell_again_from_the_last_to_the_first(lesson, tmp_path, monkeypatch):
-    """Each cell meets what later cells have left behind."""
-    for name, value in {"HELPERS_STRICT": "1", "OMP_NUM_THREADS": "1", "IPYTHONDIR": str(tmp_path)}.items():
-        monkeypatch.setenv(name, value)
+def backwards(lesson):
+    """The whole lesson, then each cell once more, the last one first: what differs from the stored text."""
     run = Run(lesson, lesson.parent, ipc=False)
     with run.client.setup_kernel():
         run.everything("run once")
@@ -62,7 +64,14 @@ def test_every_cell_again_from_the_last_to_the_first(lesson, tmp_path, monkeypat
                 run.compare([k], "backwards")
             except CellExecutionError as error:
                 run.findings.append(f"{record.where(run.nb, run.name, k)}: {error.ename}: {error.evalue}")
-    assert run.findings == []
+    return run.findings
+
+
+@every_lesson
+def test_every_cell_again_from_the_last_to_the_first(lesson, run):
+    """Each cell meets what later cells have left behind. In a process of its own, as in execute.py."""
+    result = run(sys.executable, __file__, lesson)
+    assert (result.returncode, result.stdout.strip()) == (0, ""), result.stdout + result.stderr[-2000:]
 
 
 def test_a_name_used_for_two_things_is_noticed():
@@ -70,3 +79,7 @@ def test_a_name_used_for_two_things_is_noticed():
     assert used_for_two_things(sources) == {"theory": ([0, 2, 4], 3)}
     assert used_for_two_things(["x = 1", "x = 2; print(x)", "y = 1", "print(y)"]) == {}
     assert read_by("def f(a):\n    b = a + c\n    return [d for e in b]") == {"c", "d"}
+
+
+if __name__ == "__main__":
+    print("\n".join(backwards(Path(sys.argv[1]))))

@@ -23,6 +23,11 @@ ALIVE = """() => ({
     captions: [...document.querySelectorAll('.explorer-caption')].map((e) => e.textContent),
     inputs: document.querySelectorAll('.quiz input').length,
 })"""
+LOADED = """([explorers, quizzes]) =>
+    document.querySelectorAll('.jp-OutputArea-output').length > 0 &&
+    (document.querySelectorAll('.explorer-stage svg').length >= explorers &&
+        document.querySelectorAll('.quiz').length >= quizzes
+        ? 'alive' : document.querySelector('.jp-Notebook').innerText.includes('Error displaying widget') && 'dead')"""
 ANSWERED = "[...document.querySelectorAll('.quiz [role=status]')].map((e) => e.textContent).filter((t) => t)"
 
 
@@ -92,19 +97,16 @@ def open_lesson(page, house, name):
     """Open a copy; returns what is alive in it, once that is every explorer and question that its file shows."""
     data = [output.get("data", {}) for cell in read(house.file(name))["cells"] for output in cell.get("outputs", [])]
     pictures = ["image/png" in one for one in data if VIEW in one]
-    page.goto(f"http://127.0.0.1:{house.port}/lab/tree/workbook/{name}.ipynb?token={TOKEN}&reset")
-    page.wait_for_selector(".jp-Notebook .jp-Cell")
-    page.wait_for_selector(".jp-OutputArea-output")
-    if os.environ.get("SHOTS"):
-        page.wait_for_timeout(6000)
-        page.screenshot(path=f"{os.environ['SHOTS']}/{time.time():.0f}-{name}.png")
-    page.wait_for_function(
-        "n => document.querySelectorAll('.explorer-stage svg').length >= n[0] && "
-        "document.querySelectorAll('.quiz').length >= n[1]",
-        arg=[sum(pictures), len(pictures) - sum(pictures)],
-        timeout=60_000,
-    )
-    return settled(page)
+    for _ in range(3):
+        page.goto(f"http://127.0.0.1:{house.port}/lab/tree/workbook/{name}.ipynb?token={TOKEN}&reset")
+        page.wait_for_selector(".jp-Notebook .jp-Cell")
+        done = page.wait_for_function(
+            LOADED, arg=[sum(pictures), len(pictures) - sum(pictures)], timeout=90_000
+        ).json_value()
+        if done == "alive":
+            return settled(page)
+        # On a busy machine JupyterLab may forget to load what is stored, in untouched lessons too; loading again helps.
+    pytest.fail(f"{name} shows a widget that is not found, three times")
 
 
 def settled(page):
@@ -115,7 +117,7 @@ def settled(page):
         now = page.evaluate(ALIVE)
         if now != before:
             before, since = now, time.monotonic()
-    assert page.locator("text=/Error displaying widget|model not found/").count() == 0
+    assert "Error displaying widget" not in page.inner_text(".jp-Notebook")
     return before
 
 
