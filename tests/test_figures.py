@@ -15,7 +15,6 @@ from helpers import PALETTE, new_figure, show
 from helpers.figures import drawn
 from helpers.theme import PAPER
 
-
 # seaborn 0.13 prepares its color map in a way that matplotlib means to give up one day.
 pytestmark = pytest.mark.filterwarnings("ignore:The set_:PendingDeprecationWarning")
 
