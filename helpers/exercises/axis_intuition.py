@@ -5,7 +5,7 @@ import operator
 import numpy as np
 
 from .checker import Exercise, Mistake, WrongKind, case
-from .steps import AFFINE, MIXED_UP, NORMALIZING, VARIANCES, forms, in_float32, mistakes_with, one_pass
+from .steps import affine_case, affine_mistakes, forms, norm_over, standardize
 
 # ------------------------------------------------------------------------------------------ statistic_axes
 
@@ -142,94 +142,25 @@ STATISTIC_AXES = Exercise(
     ],
 )
 
-# ------------------------------------------------------------------ what layer_norm and batch_norm_nchw share
-
-
-def _standardize(x, axes, eps):
-    """(x - mean) / sqrt(var + eps) with statistics over `axes`."""
-    mean = x.mean(axis=axes, keepdims=True)
-    return (x - mean) / np.sqrt(x.var(axis=axes, keepdims=True) + eps)
-
-
-def _norm_over(axes, per_feature, var=None, normalize=None, affine=None, whole=None):
-    """The norm over `axes`, with a step replaced; `per_feature` reshapes gamma and beta."""
-    var = var or (lambda x, mean, axes: x.var(axis=axes, keepdims=True))
-    normalize = normalize or (lambda x, mean, var, eps: (x - mean) / np.sqrt(var + eps))
-    affine = affine or (lambda y, gamma, beta: gamma * y + beta)
-    whole = whole or (lambda x, mean, var, g, b, eps: affine(normalize(x, mean, var, eps), g, b))
-
-    def attempt(x, gamma, beta, eps=1e-5):
-        mean = x.mean(axis=axes, keepdims=True)
-        return whole(x, mean, var(x, mean, axes), per_feature(gamma), per_feature(beta), eps)
-
-    return attempt
-
-
-def _shared_mistakes(axes, per_feature):
-    """The mistakes of both exercises, for statistics over `axes`."""
-
-    def norm_with(**steps):
-        return _norm_over(axes, per_feature, **steps)
-
-    def rms(x, mean, var, eps):
-        return x / np.sqrt((x**2).mean(axis=axes, keepdims=True) + eps)
-
-    def gamma_first(x, gamma, beta, eps=1e-5):
-        return _standardize(per_feature(gamma) * x, axes, eps) + per_feature(beta)
-
-    def both_first(x, gamma, beta, eps=1e-5):
-        return _standardize(per_feature(gamma) * x + per_feature(beta), axes, eps)
-
-    def var_in_one_pass(x, mean, axes):
-        return (x**2).mean(axis=axes, keepdims=True) - mean**2
-
-    return [
-        in_float32(norm_with()),
-        one_pass(norm_with(var=var_in_one_pass)),
-        *mistakes_with(lambda step: norm_with(var=step), VARIANCES),
-        *mistakes_with(lambda step: norm_with(normalize=step), NORMALIZING),
-        *mistakes_with(lambda step: norm_with(affine=step), AFFINE),
-        *mistakes_with(lambda step: norm_with(whole=step), MIXED_UP),
-        Mistake(
-            norm_with(normalize=rms),
-            "you divided by the root mean square without subtracting the mean; that is RMSNorm",
-        ),
-        Mistake(
-            gamma_first,
-            "you multiplied by gamma before normalizing; it has to come after, or the normalization undoes the scale",
-        ),
-        Mistake(
-            both_first,
-            "you applied gamma and beta before normalizing; they have to come after, or the normalization undoes them",
-        ),
-    ]
-
-
-def _affine_case(rng, shape, features, *, mean=0.0, scale=1.0, label="", **kwargs):
-    """Random x of a shape; gamma and beta differ from feature to feature and are never 1 and 0."""
-    x = mean + scale * rng.standard_normal(shape)
-    return case(x, rng.uniform(0.5, 2.0, features), rng.uniform(0.5, 2.0, features), label=label, **kwargs)
-
-
 # ---------------------------------------------------------------------------------------------- layer_norm
 
 
 def _layer_norm(x, gamma, beta, eps=1e-5):
     """Statistics over the last axis; gamma and beta have its length."""
-    return gamma * _standardize(x, -1, eps) + beta
+    return gamma * standardize(x, -1, eps) + beta
 
 
 def _layer_norm_cases(rng):
     sequence = (int(rng.integers(2, 5)), int(rng.integers(5, 8)), 4)
     return [
-        _affine_case(rng, (5, 3), 3, label="small x"),
-        _affine_case(rng, (4, 4), 4, label="square x"),
-        _affine_case(rng, sequence, 4, label="sequence"),
-        _affine_case(rng, (3, 3, 3), 3, label="cube"),
-        _affine_case(rng, (6, 5), 5, mean=1e8, label="large mean"),
-        _affine_case(rng, (4, 6), 6, scale=1e-3, label="tiny scale"),
-        _affine_case(rng, (4, 3), 3, eps=0.5, label="large eps"),
-        _affine_case(rng, (1, 7), 7, label="one row"),
+        affine_case(rng, (5, 3), 3, label="small x"),
+        affine_case(rng, (4, 4), 4, label="square x"),
+        affine_case(rng, sequence, 4, label="sequence"),
+        affine_case(rng, (3, 3, 3), 3, label="cube"),
+        affine_case(rng, (6, 5), 5, mean=1e8, label="large mean"),
+        affine_case(rng, (4, 6), 6, scale=1e-3, label="tiny scale"),
+        affine_case(rng, (4, 3), 3, eps=0.5, label="large eps"),
+        affine_case(rng, (1, 7), 7, label="one row"),
     ]
 
 
@@ -278,7 +209,7 @@ LAYER_NORM = Exercise(
     variants=[_layer_norm_einsum, _layer_norm_row_by_row],
     mistakes=[
         Mistake(
-            _norm_over(0, lambda p: p),
+            norm_over(0, lambda p: p),
             "you averaged over axis 0, across the batch; layer norm averages over the last axis, within each row",
         ),
         Mistake(
@@ -297,16 +228,16 @@ LAYER_NORM = Exercise(
             "rows of x",
         ),
         Mistake(
-            _norm_over(None, lambda p: p),
+            norm_over(None, lambda p: p),
             "you averaged over all entries of x, so the rows share one mean; each row has its own",
         ),
         Mistake(
-            lambda x, gamma, beta, eps=1e-5: _norm_over(tuple(range(1, x.ndim)), lambda p: p)(x, gamma, beta, eps),
+            lambda x, gamma, beta, eps=1e-5: norm_over(tuple(range(1, x.ndim)), lambda p: p)(x, gamma, beta, eps),
             "with three axes you averaged over the middle one too, so the tokens of a sample share a mean; each "
             "token has its own",
         ),
         Mistake(
-            lambda x, gamma, beta, eps=1e-5: _norm_over(1, lambda p: p)(x, gamma, beta, eps),
+            lambda x, gamma, beta, eps=1e-5: norm_over(1, lambda p: p)(x, gamma, beta, eps),
             "you averaged over axis 1, which is the last axis only if x has two; count from the end",
         ),
         Mistake(
@@ -314,7 +245,7 @@ LAYER_NORM = Exercise(
             "you averaged over axis 1 and lost it; count from the end, axis=-1, and keep the axis with size 1",
         ),
         Mistake(
-            lambda x, gamma, beta, eps=1e-5: _norm_over(-2, lambda p: p)(x, gamma, beta, eps),
+            lambda x, gamma, beta, eps=1e-5: norm_over(-2, lambda p: p)(x, gamma, beta, eps),
             "you averaged over axis -2, across the rows; layer norm averages over the last axis, within each row",
         ),
         Mistake(
@@ -322,16 +253,16 @@ LAYER_NORM = Exercise(
             "your [:, None] puts the axis of size 1 where it belongs only if x has two axes; keepdims=True fits any x",
         ),
         Mistake(
-            lambda x, gamma, beta, eps=1e-5: _norm_over(-1, lambda p: p[:, None])(x, gamma, beta, eps),
+            lambda x, gamma, beta, eps=1e-5: norm_over(-1, lambda p: p[:, None])(x, gamma, beta, eps),
             "gamma and beta have one entry per feature and line up with the last axis as they are; they need no new "
             "axis",
             wrong_anyhow="square x",
         ),
         Mistake(
-            _norm_over(-1, lambda p: p, var=lambda x, mean, axes: ((x - mean) ** 2).sum(-1, keepdims=True) / len(x)),
+            norm_over(-1, lambda p: p, var=lambda x, mean, axes: ((x - mean) ** 2).sum(-1, keepdims=True) / len(x)),
             "you divided the sum of squares by len(x), the number of rows; divide by the length of a row, x.shape[-1]",
         ),
-        *_shared_mistakes(-1, lambda p: p),
+        *affine_mistakes(-1, lambda p: p),
     ],
 )
 
@@ -340,20 +271,20 @@ LAYER_NORM = Exercise(
 
 def _batch_norm_nchw(x, gamma, beta, eps=1e-5):
     """x (N, C, H, W), gamma and beta (C,): one mean and variance per channel."""
-    return _channel(gamma) * _standardize(x, (0, 2, 3), eps) + _channel(beta)
+    return _channel(gamma) * standardize(x, (0, 2, 3), eps) + _channel(beta)
 
 
 def _batch_norm_cases(rng):
     shape = (int(rng.integers(2, 6)), 3, int(rng.integers(2, 6)), 5)
     return [
-        _affine_case(rng, (4, 3, 2, 5), 3, label="C and W differ"),
-        _affine_case(rng, (3, 4, 2, 4), 4, label="C equals W"),
-        _affine_case(rng, (3, 3, 3, 3), 3, label="all equal"),
-        _affine_case(rng, shape, 3, label="random shape"),
-        _affine_case(rng, (2, 3, 4, 2), 3, mean=1e8, label="large mean"),
-        _affine_case(rng, (3, 2, 2, 3), 2, scale=1e-3, label="tiny scale"),
-        _affine_case(rng, (2, 3, 2, 2), 3, eps=0.5, label="large eps"),
-        _affine_case(rng, (1, 2, 3, 4), 2, label="one image"),
+        affine_case(rng, (4, 3, 2, 5), 3, label="C and W differ"),
+        affine_case(rng, (3, 4, 2, 4), 4, label="C equals W"),
+        affine_case(rng, (3, 3, 3, 3), 3, label="all equal"),
+        affine_case(rng, shape, 3, label="random shape"),
+        affine_case(rng, (2, 3, 4, 2), 3, mean=1e8, label="large mean"),
+        affine_case(rng, (3, 2, 2, 3), 2, scale=1e-3, label="tiny scale"),
+        affine_case(rng, (2, 3, 2, 2), 3, eps=0.5, label="large eps"),
+        affine_case(rng, (1, 2, 3, 4), 2, label="one image"),
     ]
 
 
@@ -362,7 +293,7 @@ def _channel(p):
 
 
 def _batch_norm_gamma_last(x, gamma, beta, eps=1e-5):
-    return gamma * _standardize(x, (0, 2, 3), eps) + beta
+    return gamma * standardize(x, (0, 2, 3), eps) + beta
 
 
 def _batch_norm_without_keepdims(x, gamma, beta, eps=1e-5):
@@ -409,29 +340,29 @@ BATCH_NORM_NCHW = Exercise(
     variants=[_batch_norm_channels_as_rows, _batch_norm_channel_loop, _batch_norm_folded],
     mistakes=[
         Mistake(
-            _norm_over(0, _channel),
+            norm_over(0, _channel),
             "you averaged over the batch axis only, so every pixel has its own mean; a channel shares one over all "
             "images and all pixels",
         ),
         Mistake(
-            _norm_over((2, 3), _channel),
+            norm_over((2, 3), _channel),
             "you averaged over the pixels of each image by itself; that is instance norm",
         ),
         Mistake(
-            _norm_over((1, 2, 3), _channel),
+            norm_over((1, 2, 3), _channel),
             "you averaged within each image over all its channels; that is layer norm",
         ),
         Mistake(
-            _norm_over((0, 1, 2, 3), _channel),
+            norm_over((0, 1, 2, 3), _channel),
             "you averaged over all entries of x, so the channels share one mean; each channel has its own",
         ),
         Mistake(
-            _norm_over((0, 1, 2), _channel),
+            norm_over((0, 1, 2), _channel),
             "you averaged over the channel axis and kept the last one; that is right for channels-last (N, H, W, C), "
             "here the channels are axis 1",
         ),
         Mistake(
-            _norm_over(1, _channel),
+            norm_over(1, _channel),
             "you averaged over the channel axis; that axis is the one that keeps its own statistics",
         ),
         Mistake(
@@ -440,12 +371,12 @@ BATCH_NORM_NCHW = Exercise(
             "C equals W",
         ),
         Mistake(
-            _norm_over((0, 2, 3), lambda p: p[:, None]),
+            norm_over((0, 2, 3), lambda p: p[:, None]),
             "your [:, None] lines gamma and beta up with H, the third axis; to reach the channels they need two axes "
             "of size 1 behind them, one for H and one for W",
         ),
         Mistake(
-            _norm_over((0, 2, 3), lambda p: p.reshape(-1, 1, 1, 1)),
+            norm_over((0, 2, 3), lambda p: p.reshape(-1, 1, 1, 1)),
             "your gamma and beta line up with the first axis, N; to reach the channels they need two axes of size 1 "
             "behind them, and no third",
         ),
@@ -459,7 +390,7 @@ BATCH_NORM_NCHW = Exercise(
             "neither your statistics nor gamma and beta line up with the channels: an array of shape (C,) meets the "
             "last axis of x, W; it goes unnoticed when C equals W",
         ),
-        *_shared_mistakes((0, 2, 3), _channel),
+        *affine_mistakes((0, 2, 3), _channel),
     ],
 )
 

@@ -36,7 +36,7 @@ TIME_LIMIT = 5.0  # seconds for all cases of one attempt
 _HELPERS = str(Path(__file__).resolve().parents[1])
 _PACKAGE = __package__.split(".")[0]
 # The parts of the package that do no exercise's work, so that an attempt may call them.
-_ALLOWED = {"checks", "examples", "exercises", "explorer", "figures", "notebook", "quiz", "sources", "theme"}
+_ALLOWED = {"checks", "examples", "exercises", "explorer", "figures", "notebook", "quiz", "theme", "widget_code"}
 
 
 @dataclass(frozen=True)

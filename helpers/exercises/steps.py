@@ -6,7 +6,7 @@ in the place of the right step; `mistakes_with` makes the list.
 
 import numpy as np
 
-from .checker import Mistake
+from .checker import Mistake, case
 
 NO_PARENTHESES = "without parentheses only the mean is divided: a quotient is computed before a difference"
 CANCELS = (
@@ -150,3 +150,72 @@ def one_pass(attempt):
 def in_float32(reference):
     """The mistake of an attempt that casts its first argument down; it comes before `one_pass`."""
     return Mistake(lambda x, *args, **kwargs: reference(x.astype(np.float32), *args, **kwargs), FLOAT32)
+
+
+# ---------------------------------------------------------------- a norm with gamma and beta, over any axes
+
+
+def standardize(x, axes, eps):
+    """(x - mean) / sqrt(var + eps) with statistics over `axes`."""
+    mean = x.mean(axis=axes, keepdims=True)
+    return (x - mean) / np.sqrt(x.var(axis=axes, keepdims=True) + eps)
+
+
+def norm_over(axes, per_feature, var=None, normalize=None, affine=None, whole=None):
+    """The norm over `axes`, with a step replaced; `per_feature` reshapes gamma and beta."""
+    var = var or (lambda x, mean, axes: x.var(axis=axes, keepdims=True))
+    normalize = normalize or (lambda x, mean, var, eps: (x - mean) / np.sqrt(var + eps))
+    affine = affine or (lambda y, gamma, beta: gamma * y + beta)
+    whole = whole or (lambda x, mean, var, g, b, eps: affine(normalize(x, mean, var, eps), g, b))
+
+    def attempt(x, gamma, beta, eps=1e-5):
+        mean = x.mean(axis=axes, keepdims=True)
+        return whole(x, mean, var(x, mean, axes), per_feature(gamma), per_feature(beta), eps)
+
+    return attempt
+
+
+def affine_mistakes(axes, per_feature):
+    """The mistakes of an exercise whose answer is the norm over `axes`, gamma and beta applied."""
+
+    def norm_with(**steps):
+        return norm_over(axes, per_feature, **steps)
+
+    def rms(x, mean, var, eps):
+        return x / np.sqrt((x**2).mean(axis=axes, keepdims=True) + eps)
+
+    def gamma_first(x, gamma, beta, eps=1e-5):
+        return standardize(per_feature(gamma) * x, axes, eps) + per_feature(beta)
+
+    def both_first(x, gamma, beta, eps=1e-5):
+        return standardize(per_feature(gamma) * x + per_feature(beta), axes, eps)
+
+    def var_in_one_pass(x, mean, axes):
+        return (x**2).mean(axis=axes, keepdims=True) - mean**2
+
+    return [
+        in_float32(norm_with()),
+        one_pass(norm_with(var=var_in_one_pass)),
+        *mistakes_with(lambda step: norm_with(var=step), VARIANCES),
+        *mistakes_with(lambda step: norm_with(normalize=step), NORMALIZING),
+        *mistakes_with(lambda step: norm_with(affine=step), AFFINE),
+        *mistakes_with(lambda step: norm_with(whole=step), MIXED_UP),
+        Mistake(
+            norm_with(normalize=rms),
+            "you divided by the root mean square without subtracting the mean; that is RMSNorm",
+        ),
+        Mistake(
+            gamma_first,
+            "you multiplied by gamma before normalizing; it has to come after, or the normalization undoes the scale",
+        ),
+        Mistake(
+            both_first,
+            "you applied gamma and beta before normalizing; they have to come after, or the normalization undoes them",
+        ),
+    ]
+
+
+def affine_case(rng, shape, features, *, mean=0.0, scale=1.0, label="", **kwargs):
+    """Random x of a shape; gamma and beta differ from feature to feature and are never 1 and 0."""
+    x = mean + scale * rng.standard_normal(shape)
+    return case(x, rng.uniform(0.5, 2.0, features), rng.uniform(0.5, 2.0, features), label=label, **kwargs)
