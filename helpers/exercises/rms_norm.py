@@ -1,0 +1,326 @@
+"""Lesson 05: RMSNorm, its float16 form in LLaMA's order of casts, and gamma folded into the next layer."""
+
+import numpy as np
+
+from .checker import Exercise, Mistake, WrongKind, case
+
+# ------------------------------------------------------------------------------------------ my_rms_norm
+
+
+def _rms_norm(x, gamma, eps=1e-6):
+    """gamma * x / sqrt(mean(x**2) + eps) over the last axis (Zhang and Sennrich 2019, eps as in LLaMA)."""
+    return gamma * x / np.sqrt((x**2).mean(axis=-1, keepdims=True) + eps)
+
+
+def _case(rng, shape, *, mean=0.0, scale=1.0, label="", **kwargs):
+    x = mean + scale * rng.standard_normal(shape)
+    return case(x, rng.uniform(0.5, 2.0, shape[-1]), label=label, **kwargs)
+
+
+def _rms_cases(rng):
+    return [
+        _case(rng, (5, 3), mean=2, label="small x"),
+        _case(rng, (4, 4), mean=1, label="square x"),
+        _case(rng, (2, 5, 4), mean=1, label="sequence"),
+        _case(rng, (6, 5), mean=1e8, label="large mean"),
+        _case(rng, (4, 6), scale=1e-3, label="tiny scale"),
+        _case(rng, (4, 3), eps=0.5, label="large eps"),
+        _case(rng, (1, 7), label="one row"),
+        case(np.zeros((2, 3)), np.ones(3), label="zeros"),
+    ]
+
+
+def _with(divisor, affine=None):
+    """RMSNorm with another divisor: divisor(x, eps); affine(y, gamma) is gamma * y unless given."""
+
+    def attempt(x, gamma, eps=1e-6):
+        with np.errstate(all="ignore"):
+            y = x / divisor(x, eps)
+        return affine(y, gamma) if affine else gamma * y
+
+    return attempt
+
+
+def _mean_square(x):
+    return (x**2).mean(axis=-1, keepdims=True)
+
+
+def _layer_norm(x, gamma, eps=1e-6):
+    centered = x - x.mean(axis=-1, keepdims=True)
+    return gamma * centered / np.sqrt((centered**2).mean(axis=-1, keepdims=True) + eps)
+
+
+def _einsum(x, gamma, eps=1e-6):
+    square = np.einsum("...i,...i->...", x, x)[..., None] / x.shape[-1]
+    return np.multiply(gamma, x) * (square + eps) ** -0.5
+
+
+def _row_by_row(x, gamma, eps=1e-6):
+    rows = [gamma * row / (np.dot(row, row) / len(row) + eps) ** 0.5 for row in x.reshape(-1, x.shape[-1])]
+    return np.array(rows).reshape(x.shape)
+
+
+RMS_NORM = Exercise(
+    name="my_rms_norm",
+    signature="my_rms_norm(x, gamma, eps=1e-6)",
+    reference=_rms_norm,
+    cases=_rms_cases,
+    tol=1e-5,
+    variants=[_einsum, _row_by_row],
+    mistakes=[
+        Mistake(
+            _with(lambda x, eps: np.sqrt((x**2).sum(axis=-1, keepdims=True) + eps)),
+            "you took the sum of the squares; RMSNorm takes their mean, so that the length becomes √d and not 1",
+        ),
+        Mistake(
+            _with(lambda x, eps: np.sqrt(_mean_square(x)) + eps),
+            "your epsilon is outside the root: you added it to the root mean square, it belongs to the mean square",
+        ),
+        Mistake(
+            _with(lambda x, eps: _mean_square(x) + eps),
+            "you divided by the mean square; x and the root mean square have the same unit, so take the root",
+        ),
+        Mistake(_layer_norm, "you subtracted the mean; that is layer norm, RMSNorm subtracts nothing"),
+        Mistake(
+            _with(lambda x, eps: np.sqrt(x.var(axis=-1, keepdims=True) + eps)),
+            "you divided by the standard deviation, which leaves the mean out; the root mean square has it in",
+        ),
+        Mistake(
+            _with(lambda x, eps: np.abs(x).mean(axis=-1, keepdims=True) + eps),
+            "you divided by the mean of the absolute values; square first, and take the root of the mean",
+        ),
+        Mistake(
+            _with(lambda x, eps: np.sqrt(x.mean(axis=-1, keepdims=True) ** 2 + eps)),
+            "you squared the mean; RMSNorm takes the mean of the squares",
+        ),
+        Mistake(
+            _with(lambda x, eps: np.sqrt(_mean_square(x))),
+            "you left out epsilon, so a vector of zeros becomes NaN",
+        ),
+        Mistake(
+            _with(lambda x, eps: np.sqrt(_mean_square(x) + 1e-6)),
+            "you ignored the argument eps and always used 1e-6",
+        ),
+        Mistake(
+            _with(lambda x, eps: np.sqrt((x**2).mean(axis=0, keepdims=True) + eps)),
+            "you averaged over axis 0, across the batch; RMSNorm averages over the last axis, within each row",
+        ),
+        Mistake(
+            _with(lambda x, eps: np.sqrt((x**2).mean() + eps)),
+            "you averaged over all entries of x, so the rows share one root mean square; each row has its own",
+        ),
+        Mistake(
+            _with(lambda x, eps: np.sqrt((x**2).mean(axis=-1) + eps)),
+            "your mean square lost the axis you averaged over, so it no longer lines up with the rows of x; keep it "
+            "with size 1",
+        ),
+        Mistake(
+            _with(lambda x, eps: np.sqrt((x**2).sum(axis=-1, keepdims=True) / (x.shape[-1] - 1) + eps)),
+            "you divided the sum of squares by d - 1; the mean square divides by d",
+        ),
+        Mistake(_with(lambda x, eps: np.sqrt(_mean_square(x) + eps), lambda y, gamma: y), "you did not apply gamma"),
+        Mistake(
+            _with(lambda x, eps: np.sqrt(_mean_square(x) + eps), lambda y, gamma: (1 + gamma) * y),
+            "you multiplied by 1 + gamma, as models do that store gamma - 1; here gamma is the scale itself",
+        ),
+        Mistake(
+            lambda x, gamma, eps=1e-6: _rms_norm(gamma * x, np.ones(x.shape[-1]), eps),
+            "you multiplied by gamma before normalizing; it has to come after, or the normalization undoes the scale",
+        ),
+    ],
+)
+
+# ------------------------------------------------------------------------------ my_rms_norm_llama_order
+
+
+def _normalize_32(x, eps):
+    x32 = x.astype(np.float32)
+    return x32 / np.sqrt((x32 * x32).mean(axis=-1, keepdims=True) + np.float32(eps))
+
+
+def _llama_order(x, gamma, eps=1e-6):
+    """float32 statistics, cast down to float16, then times gamma in float16 (Touvron et al. 2023, Meta's code)."""
+    return gamma * _normalize_32(x, eps).astype(np.float16)
+
+
+def _run_16(attempt, x, gamma, eps=1e-6):
+    result = attempt(x, gamma, eps)
+    if result is None or result is ...:
+        return result
+    result = getattr(result, "y", result)
+    if isinstance(result, np.ma.MaskedArray):
+        raise WrongKind("the result is a masked array, expected a plain one")
+    if getattr(result, "dtype", None) != np.float16:
+        got = getattr(result, "dtype", type(result).__name__)
+        raise WrongKind(f"the result is {got}, expected float16; cast the normalized vector back before gamma")
+    return result.astype(np.float64)
+
+
+def _llama_cases(rng):
+    def drawn(shape, scale, label, **kwargs):
+        x = (scale * rng.standard_normal(shape)).astype(np.float16)
+        return case(x, rng.uniform(0.5, 1.5, shape[-1]).astype(np.float16), label=label, **kwargs)
+
+    return [
+        drawn((8, 64), 1, "usual size"),
+        drawn((4, 64), 1000, "squares beyond float16"),
+        drawn((4, 64), 1e-3, "squares below float16", eps=1e-9),
+        drawn((4, 16), 1, "large eps", eps=0.5),
+        case(np.full((1, 4), 60000, np.float16), np.ones(4, np.float16), label="60 000"),
+        case(np.zeros((2, 4), np.float16), np.ones(4, np.float16), label="zeros"),
+    ]
+
+
+def _pure_16(x, gamma, eps=1e-6):
+    with np.errstate(all="ignore"):
+        mean_square = (x * x).mean(axis=-1, keepdims=True, dtype=np.float16)
+        return gamma * (x / np.sqrt(mean_square + np.float16(eps)))
+
+
+def _square_16(x, gamma, eps=1e-6):
+    with np.errstate(all="ignore"):
+        mean_square = (x * x).astype(np.float32).mean(axis=-1, keepdims=True)
+        return gamma * (x.astype(np.float32) / np.sqrt(mean_square + np.float32(eps))).astype(np.float16)
+
+
+def _in_float64(x, gamma, eps=1e-6):
+    x64 = x.astype(np.float64)
+    y = x64 / np.sqrt((x64**2).mean(axis=-1, keepdims=True) + eps)
+    return np.multiply(y.astype(np.float32).astype(np.float16), gamma)
+
+
+def _gemma_order(x, gamma, eps=1e-6):
+    return (gamma.astype(np.float32) * _normalize_32(x, eps)).astype(np.float16)
+
+
+def _eps_outside_32(x, gamma, eps=1e-6):
+    x32 = x.astype(np.float32)
+    rms = np.sqrt((x32 * x32).mean(axis=-1, keepdims=True))
+    with np.errstate(all="ignore"):
+        return gamma * (x32 / (rms + np.float32(eps))).astype(np.float16)
+
+
+def _sum_32(x, gamma, eps=1e-6):
+    x32 = x.astype(np.float32)
+    return gamma * (x32 / np.sqrt((x32 * x32).sum(axis=-1, keepdims=True) + np.float32(eps))).astype(np.float16)
+
+
+def _layer_norm_32(x, gamma, eps=1e-6):
+    x32 = x.astype(np.float32)
+    centered = x32 - x32.mean(axis=-1, keepdims=True)
+    var = (centered * centered).mean(axis=-1, keepdims=True)
+    return gamma * (centered / np.sqrt(var + np.float32(eps))).astype(np.float16)
+
+
+def _compare_16(result, expected, tol):
+    """Nearly all values equal to the bit, the others one step of float16 away.
+
+    A last bit of float32 that differs between processors moves one output in a thousand to the neighboring float16;
+    casting in another order moves one in four.
+    """
+    if np.shape(result) != np.shape(expected):
+        return False, f"got shape {np.shape(result)}, expected {np.shape(expected)}"
+    same = (result == expected) | (np.isnan(result) & np.isnan(expected))
+    near = np.abs(np.where(same, 0, result - expected)) <= tol * np.abs(expected) + 6e-8
+    if np.all(same | near) and same.mean() >= 0.97:
+        return True, ""
+    return False, f"{np.count_nonzero(~same)} of {same.size} values are other float16 numbers than expected"
+
+
+LLAMA_ORDER = Exercise(
+    name="my_rms_norm_llama_order",
+    signature="my_rms_norm_llama_order(x, gamma, eps=1e-6)",
+    reference=_llama_order,
+    cases=_llama_cases,
+    run=_run_16,
+    compare=_compare_16,
+    tol=1e-3,
+    variants=[_in_float64, lambda x, gamma, eps=1e-6: np.multiply(_normalize_32(x, eps).astype(np.float16), gamma)],
+    mistakes=[
+        Mistake(
+            _gemma_order,
+            "you multiplied by gamma in float32 and cast once at the end; that is Gemma's order, LLaMA casts first",
+        ),
+        Mistake(
+            _pure_16,
+            "you computed the mean of the squares in float16, where the square of 300 is infinite and that of 0.0001 "
+            "is 0; cast x to float32 first",
+        ),
+        Mistake(
+            _square_16,
+            "you squared in float16 and cast afterwards; the square of 300 is already infinite then, so cast x first",
+        ),
+        Mistake(
+            _eps_outside_32,
+            "your epsilon is outside the root: you added it to the root mean square, it belongs to the mean square",
+        ),
+        Mistake(
+            _sum_32,
+            "you took the sum of the squares; RMSNorm takes their mean, so that the length becomes √d and not 1",
+        ),
+        Mistake(_layer_norm_32, "you subtracted the mean; that is layer norm, RMSNorm subtracts nothing"),
+        Mistake(
+            lambda x, gamma, eps=1e-6: _normalize_32(x, eps).astype(np.float16),
+            "you did not apply gamma",
+        ),
+        Mistake(
+            lambda x, gamma, eps=1e-6: _llama_order(x, gamma, 1e-6),
+            "you ignored the argument eps and always used 1e-6",
+        ),
+    ],
+)
+
+# ------------------------------------------------------------------------------------------- my_fold_gamma
+
+
+def _fold_gamma(gamma, V, b):
+    """(gamma * y) @ V + b == y @ V2 + b2 for the returned (V2, b2)."""
+    return gamma[:, None] * V, b
+
+
+def _fold_cases(rng):
+    def drawn(d, out, label):
+        return case(rng.uniform(0.5, 2, d), rng.normal(size=(d, out)), rng.normal(size=out), label=label)
+
+    return [
+        drawn(4, 3, "four features, three outputs"),
+        drawn(3, 3, "as many outputs as features"),
+        drawn(2, 5, "more outputs than features"),
+        drawn(6, 1, "one output"),
+        case(np.array([0.0, -2.0]), np.ones((2, 3)), np.zeros(3), label="gamma 0 and below"),
+    ]
+
+
+FOLD_GAMMA = Exercise(
+    name="my_fold_gamma",
+    signature="my_fold_gamma(gamma, V, b)",
+    reference=_fold_gamma,
+    cases=_fold_cases,
+    results=("V", "b"),
+    variants=[
+        lambda gamma, V, b: (np.diag(gamma) @ V, b.copy()),
+        lambda gamma, V, b: [(V.T * gamma).T, b + 0],
+    ],
+    mistakes=[
+        Mistake(
+            lambda gamma, V, b: (gamma * V, b),
+            "gamma lines up with the columns of V, the outputs; feature i meets row i, so gamma must become (d, 1)",
+        ),
+        Mistake(
+            lambda gamma, V, b: (gamma[:, None] * V, (gamma @ V) * b),
+            "the bias is added after gamma has done its work, so it stays as it is",
+        ),
+        Mistake(
+            lambda gamma, V, b: (gamma[:, None] * V, gamma * b),
+            "the bias belongs to the outputs and gamma to the features; the bias stays as it is",
+        ),
+        Mistake(
+            lambda gamma, V, b: (V / gamma[:, None], b),
+            "you divided by gamma; the features are multiplied by it, so the rows of V are too",
+        ),
+        Mistake(lambda gamma, V, b: gamma[:, None] * V, "the new V is right; return the bias too, as a pair (V, b)"),
+        Mistake(lambda gamma, V, b: (V, b), "you returned V as it was; its rows have to be multiplied by gamma"),
+    ],
+)
+
+EXERCISES = [RMS_NORM, LLAMA_ORDER, FOLD_GAMMA]
