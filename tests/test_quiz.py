@@ -5,12 +5,19 @@ import json
 import re
 from html.parser import HTMLParser
 
+import ipywidgets
+import numpy as np
 import pytest
 
+from helpers import theme
+from helpers.explorer import Explorer, points
+from helpers.explorer.explorer import Stage
 from helpers.quiz import Quiz, find_lesson, lesson_names, read_questions
 from helpers.quiz.questions import FOLDER
+from helpers.widget_code import LoadedWidget
 
 LESSONS = lesson_names()
+NOTEBOOKS = FOLDER.parent.parent / "notebooks"
 
 GOOD = """
 title = "Test"
@@ -92,17 +99,69 @@ def test_every_question_file_of_the_lessons_is_valid(lesson):
         assert all(why.endswith(".") for why in question["whys"]), question["key"]
 
 
+# A number in a feedback, also "409 600"; not the digits of a name such as x0 or float16.
+NUMBER = re.compile(r"(?<![\w.])\d[\d ]*(?<! )(?:\.\d+)?(?:e-?\d+)?(?!\w)")
+# What stands before an equals sign is reasoning: only its result can be seen.
+REASONING = re.compile(r"[\d.e√()^²³·×/*+ -]*\d[\d.e√()^²³·×/*+ -]*=")
+
+
+def numbers_in(text):
+    """The numbers of a text as they are written, without signs and without spaces between thousands."""
+    return [found.replace(" ", "") for found in NUMBER.findall(text.replace("−", "-").replace(",", ";"))]
+
+
+def seen_after(lesson, key):
+    """The code, and what it puts out, from the question to the next heading of its lesson."""
+    notebook = json.loads((NOTEBOOKS / f"{lesson}.ipynb").read_text(encoding="utf-8"))
+    asking = [k for k, cell in enumerate(notebook["cells"]) if f'only="{key}"' in "".join(cell["source"])]
+    assert len(asking) == 1, f"{lesson} asks {key} in {len(asking)} cells"
+    parts = []
+    for cell in notebook["cells"][asking[0] + 1 :]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "markdown" and source.startswith("#"):
+            break
+        if cell["cell_type"] == "code" and "Quiz(" not in source:
+            parts.append(source)
+            for output in cell["outputs"]:
+                parts.append("".join(output.get("text") or output.get("data", {}).get("text/plain", "")))
+    return "\n".join(parts)
+
+
+def quoted_but_not_seen(question, seen):
+    """Numbers in the feedback of the right option that the question does not give and the lesson does not show.
+
+    A quoted number may be rounded: 0.35 quotes an output of 0.3487.
+    """
+    given = numbers_in(" ".join([question["prompt"], question.get("code", ""), *question["options"]]))
+    shown = [float(number) for number in numbers_in(seen)]
+    missing = []
+    for number in numbers_in(REASONING.sub("=", question["whys"][question["right"]])):
+        digits = len(number.partition(".")[2].partition("e")[0])
+        rounded = (round(value, digits) for value in shown)
+        if number not in given and float(number) not in [*shown, *rounded]:
+            missing.append(number)
+    return missing
+
+
 @pytest.mark.parametrize("lesson", LESSONS)
-def test_the_explanations_of_a_prediction_name_the_next_cell(lesson):
+def test_a_number_that_a_feedback_quotes_is_seen_before_the_next_heading(lesson):
     for question in read_questions(FOLDER / f"{lesson}.toml")[1]:
         if question["kind"] == "prediction":
-            assert all("next cell" in why for why in question["whys"]), question["key"]
+            assert quoted_but_not_seen(question, seen_after(lesson, question["key"])) == [], question["key"]
 
 
-@pytest.mark.parametrize("lesson", LESSONS)
-def test_the_right_option_has_no_fixed_place(lesson):
-    found = read_questions(FOLDER / f"{lesson}.toml")[1]
-    assert len({question["right"] for question in found}) > 1
+def test_a_quoted_number_is_found_rounded_and_missed_when_it_is_another():
+    question = {"prompt": "From 3 to 8?", "options": ["8", "9", "x0"], "right": 0}
+
+    def missing(why, seen):
+        return quoted_but_not_seen(question | {"whys": [why, "", ""]}, seen)
+
+    assert missing("It is 0.35.", "gap 0.3487") == []
+    assert missing("It is 0.36.", "gap 0.3487") == ["0.36"]
+    assert missing("0.9^10 = 0.35 of 8 is left in `x0`, a float16.", "-0.3487 left") == []
+    assert missing("A sum of 409 600.", "sum = 409600.0") == []
+    assert missing("Below −1e-7.", "1e-07") == []
+    assert missing("It takes 44 updates.", "x44 and 440") == ["44"]
 
 
 def test_lesson_00_and_01_ask_what_their_notebooks_need():
@@ -112,6 +171,130 @@ def test_lesson_00_and_01_ask_what_their_notebooks_need():
         checks[lesson] = sum(question["kind"] == "check" for question in found)
     assert checks["00_start_here"] >= 3
     assert checks["01_axis_intuition"] >= 6
+
+
+# What the form of a question gives away
+
+
+def form_of(question):
+    """What somebody sees who does not understand a word: {cue: one number for each option}."""
+    options = question["options"]
+    lengths = np.array([len(option) for option in options])
+    form = {f"option {letter}": np.eye(5)[k][: len(options)] for k, letter in enumerate("ABCD")}
+    form["the longest"] = lengths == lengths.max()
+    form["the shortest"] = lengths == lengths.min()
+    form["the second longest"] = np.array([np.sum(lengths > length) == 1 for length in lengths])
+    for cue, pattern in WORDS.items():
+        form[cue] = np.array([bool(re.search(pattern, option, re.IGNORECASE)) for option in options])
+    return {cue: np.asarray(column, dtype=float) for cue, column in form.items()}
+
+
+WORDS = {
+    "a colon": ":",
+    "'about'": r"\b(about|nearly|roughly|almost)\b",
+    "a number": r"\d",
+    "code": "`",
+    "a comma": "[,;]",
+    "no, all, only": r"\b(no|not|none|nothing|never|always|only|every|all)\b",
+    "a reason": r"\b(because|since|so that|as)\b",
+}
+
+
+def learn(forms, rights):
+    """How much each cue speaks for an option, fitted to questions whose right option is known.
+
+    The option is drawn with probability softmax(form @ weights); Newton's method, weights kept small.
+    """
+    weights = np.zeros(forms[0].shape[1])
+    for _ in range(20):
+        gradient, curvature = -3 * weights, 3 * np.eye(len(weights))
+        for form, right in zip(forms, rights, strict=True):
+            chance = chances(form, weights)
+            mean = chance @ form
+            gradient += form[right] - mean
+            curvature += (form.T * chance) @ form - np.outer(mean, mean)
+        weights += np.linalg.solve(curvature, gradient)
+    return weights
+
+
+def chances(form, weights):
+    scores = form @ weights
+    powers = np.exp(scores - scores.max())
+    return powers / powers.sum()
+
+
+def guess_by_form(questions):
+    """(how often form alone finds the right option, how often blind chance does, {question: chance it gets}).
+
+    `questions` is {lesson: its questions}; each lesson is guessed with what the other lessons taught.
+    """
+    forms = {
+        lesson: [np.stack(list(form_of(q).values()), axis=1) for q in found] for lesson, found in questions.items()
+    }
+    rights = {lesson: [q["right"] for q in found] for lesson, found in questions.items()}
+    found, blind, given_away = [], [], {}
+    for lesson in questions:
+        others = [other for other in questions if other != lesson]
+        weights = learn(
+            [form for other in others for form in forms[other]], [right for other in others for right in rights[other]]
+        )
+        for question, form, right in zip(questions[lesson], forms[lesson], rights[lesson], strict=True):
+            chance = chances(form, weights)
+            best = np.isclose(chance, chance.max())
+            found.append(best[right] / best.sum())
+            blind.append(1 / len(chance))
+            given_away[f"{lesson}/{question['key']}"] = chance[right] - 1 / len(chance)
+    return np.mean(found), np.mean(blind), given_away
+
+
+@pytest.fixture(scope="module")
+def questions():
+    return {lesson: read_questions(FOLDER / f"{lesson}.toml")[1] for lesson in LESSONS}
+
+
+def test_who_sees_only_the_form_finds_hardly_more_than_blind_chance(questions):
+    found, blind, given_away = guess_by_form(questions)
+    worst = sorted(given_away, key=given_away.get, reverse=True)[:12]
+    assert found <= blind + 0.08, (
+        f"form alone finds {found:.0%}, blind chance {blind:.0%}; "
+        f"these give themselves away most, so change length, place or wording of their options: {', '.join(worst)}"
+    )
+
+
+def test_the_guesser_finds_a_tell_that_is_planted(questions):
+    planted = {
+        lesson: [
+            q | {"options": [option + " surely" * 9 * (k == q["right"]) for k, option in enumerate(q["options"])]}
+            for q in found
+        ]
+        for lesson, found in questions.items()
+    }
+    assert guess_by_form(planted)[0] > 0.8
+
+
+@pytest.mark.parametrize("cue", form_of({"options": ["a", "b", "c"]}))
+def test_a_cue_that_one_option_alone_has_is_not_its_tell(questions, cue):
+    """Counted by hand, also for what is too rare for the guesser: the only "about" was right 6 of 9 times."""
+    alone = {}
+    for lesson, found in questions.items():
+        for question in found:
+            column = form_of(question)[cue]
+            if column.sum() == 1:
+                alone[f"{lesson}/{question['key']}"] = column[question["right"]] == 1
+    right = [name for name, is_right in alone.items() if is_right]
+    assert len(alone) < 6 or len(right) <= len(alone) / 2, (
+        f"where one option alone has {cue}, it is right {len(right)} of {len(alone)} times: {', '.join(right)}"
+    )
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_in_no_lesson_is_the_right_option_mostly_the_longest(questions, lesson):
+    longest = [
+        q["key"]
+        for q in questions[lesson]
+        if len(q["options"][q["right"]]) > max(len(option) for k, option in enumerate(q["options"]) if k != q["right"])
+    ]
+    assert len(longest) <= len(questions[lesson]) / 2, f"the longest option is right in {', '.join(longest)}"
 
 
 # The format
@@ -266,8 +449,6 @@ def test_the_state_is_small_plain_data(lesson, only):
     own = {name: state[name] for name in ("lesson", "kind", "questions")}
     assert own["lesson"] == lesson
     assert len(json.dumps(own)) < (6000 if only is None else 1500)
-    # The code travels with every widget of a notebook.
-    assert len(state["_esm"]) + len(state["_css"]) < 9000
     quiz.close()
 
 
@@ -349,15 +530,63 @@ def test_the_browser_side_never_writes_to_the_model():
     assert set(re.findall(r"model\.(\w+)", source)) == {"get"}
 
 
+# The code of the widgets, which a notebook holds once for each kind
+
+
 def test_what_is_sent_is_the_source_without_comments_and_indentation():
-    for name, sent in (("quiz.js", Quiz._esm), ("quiz.css", Quiz._css)):
+    for name, sent in (("quiz.js", Quiz.javascript), ("quiz.css", Quiz.css)):
         source = (FOLDER / name).read_text(encoding="utf-8")
         # Taking lines out is safe only while no string or comment runs over two of them.
-        assert all(line.replace('"`"', "").count("`") % 2 == 0 for line in str(sent).splitlines())
+        assert all(line.replace('"`"', "").count("`") % 2 == 0 for line in sent.splitlines())
         assert source.count("/*") == source.count("*/") == len(re.findall(r"^/\*.*\*/$", source, re.M))
         code = [line.strip() for line in source.splitlines()]
-        kept = [line for line in code if line and not line.startswith(("//", "/*"))]
-        assert str(sent).splitlines() == kept
+        assert sent.splitlines() == [line for line in code if line and not line.startswith(("//", "/*"))]
+
+
+def test_a_widget_carries_little_more_than_the_name_of_its_code(show):
+    state = show(GOOD).get_state()
+    assert len(state["_esm"]) < 800
+    assert "_css" not in state
+    assert state["code"] == f"IPY_MODEL_{show(GOOD).code.model_id}"
+
+
+def test_all_widgets_of_a_kind_share_one_code_and_each_kind_has_its_own(show):
+    explorer = Explorer({"n": [1, 2]}, lambda n: [points([n], [n])], lambda n: f"{n}")
+    first, second = show(GOOD), show(GOOD)
+    assert first.code is second.code
+    assert explorer.stage.code is not first.code
+    assert explorer.stage.layout is first.layout is second.layout, "a notebook holds each of them too"
+    for code, kind in ((first.code, Quiz), (explorer.stage.code, Stage)):
+        assert kind.javascript in code.javascript and "shareKeys" in code.javascript
+        assert kind.css in code.css and theme.css_variables() in code.css
+    explorer.close()
+
+
+def test_the_code_is_sent_before_the_first_widget_and_again_after_it_was_closed(show, monkeypatch):
+    show(GOOD).code.close()
+    opened = []
+    create = ipywidgets.widgets.widget.comm.create_comm
+
+    def note(**options):
+        opened.append(create(**options))
+        return opened[-1]
+
+    monkeypatch.setattr(ipywidgets.widgets.widget.comm, "create_comm", note)
+    quiz = show(GOOD)
+    assert opened.index(quiz.code.comm) < opened.index(quiz.comm)
+    assert show(GOOD).code is quiz.code
+
+
+def test_every_widget_of_ours_loads_its_code():
+    assert issubclass(Quiz, LoadedWidget) and issubclass(Stage, LoadedWidget)
+
+
+@pytest.mark.parametrize("name", ["quiz.js", "quiz.css"])
+def test_colors_come_from_the_palette(name):
+    source = (FOLDER / name).read_text(encoding="utf-8")
+    assert re.findall(r"#[0-9a-fA-F]{3,8}\b|(?:rgb|hsl)a?\(|--jp-[a-z-]*color", source) == []
+    used = set(re.findall(r"var\((--nn-[a-z-]+)", source))
+    assert used <= set(re.findall(r"(--nn-[a-z-]+):", theme.css_variables()))
 
 
 def test_the_questions_module_needs_only_the_standard_library():

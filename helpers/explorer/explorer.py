@@ -6,13 +6,12 @@ from itertools import islice, product
 from math import isclose
 from pathlib import Path
 
-import anywidget
 import ipywidgets as widgets
 import numpy as np
 import traitlets
 
 from ..checks import describe
-from ..sources import slim
+from ..widget_code import LoadedWidget, slim
 from .labels import place_labels
 from .layout import WIDTH, all_layouts, format_value, lay_out_widths
 from .marks import Mark, Panel
@@ -26,11 +25,11 @@ FOLDER = Path(__file__).parent
 _NUMBERS = int | float | np.integer | np.floating
 
 
-class Stage(anywidget.AnyWidget):
+class Stage(LoadedWidget):
     """The picture and its caption in the browser. It only looks frames up; `Explorer` fills it."""
 
-    _esm = slim(FOLDER / "stage.js")
-    _css = slim(FOLDER / "stage.css")
+    javascript = slim(FOLDER / "stage.js")
+    css = slim(FOLDER / "stage.css")
     spec = traitlets.Dict().tag(sync=True)  # panels, marks, labels: the same in every frame
     data = traitlets.List().tag(sync=True)  # two blocks of bytes per array: its different rows; position -> row
     captions = traitlets.List().tag(sync=True)

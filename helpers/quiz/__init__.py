@@ -10,11 +10,10 @@ the same questions.
 import html
 import textwrap
 
-import anywidget
 import traitlets
 
 from ..checks import describe
-from ..sources import slim
+from ..widget_code import LoadedWidget, slim
 from .questions import FOLDER, find_lesson, lesson_names, read_questions
 
 __all__ = ["Quiz", "find_lesson", "lesson_names", "read_questions"]
@@ -22,7 +21,7 @@ __all__ = ["Quiz", "find_lesson", "lesson_names", "read_questions"]
 LETTERS = "ABCDE"
 
 
-class Quiz(anywidget.AnyWidget):
+class Quiz(LoadedWidget):
     """Questions of one lesson, with feedback on every answer.
 
     lesson   name of the lesson, or a beginning that only one lesson has: "01_axis_intuition" or "01".
@@ -32,8 +31,8 @@ class Quiz(anywidget.AnyWidget):
     for a question file that breaks the format (see `helpers/quiz/questions.py`).
     """
 
-    _esm = slim(FOLDER / "quiz.js")
-    _css = slim(FOLDER / "quiz.css")
+    javascript = slim(FOLDER / "quiz.js")
+    css = slim(FOLDER / "quiz.css")
 
     lesson = traitlets.Unicode().tag(sync=True)
     kind = traitlets.Unicode().tag(sync=True)

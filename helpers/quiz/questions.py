@@ -26,7 +26,8 @@ import tomllib
 
 FOLDER = pathlib.Path(__file__).parent
 KINDS = ("prediction", "check")
-FEWEST, MOST = 3, 5
+MIN_OPTIONS = 3
+MAX_OPTIONS = 5
 
 
 def lesson_names(folder=FOLDER):
@@ -99,8 +100,10 @@ def _question(entry, where):
         raise ValueError(f"{where}: kind must be 'prediction' or 'check', got {kind!r}")
 
     options = _tables(entry, "option", where)
-    if not FEWEST <= len(options) <= MOST:
-        raise ValueError(f"{where}: has {len(options)} options, expected {FEWEST} to {MOST} [[question.option]]")
+    if not MIN_OPTIONS <= len(options) <= MAX_OPTIONS:
+        raise ValueError(
+            f"{where}: has {len(options)} options, expected {MIN_OPTIONS} to {MAX_OPTIONS} [[question.option]]"
+        )
     texts, whys, right = [], [], []
     for number, option in enumerate(options):
         there = f"{where}, option {number + 1}"

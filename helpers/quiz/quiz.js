@@ -1,7 +1,10 @@
 // Draws one quiz. Answers live in the browser only; the model is read, never written, so answering changes no
 // notebook. Python removes comment lines and indentation before it sends this file (no template over two lines).
 
-// Where localStorage is refused (a sandboxed page) answers last as long as the page.
+// The answers: one record as JSON for each question, under normalization-notebooks/<lesson>/<key> in localStorage.
+// A record has at least `choice` and `mark`, the fingerprint of what was asked.
+const PLACE = "normalization-notebooks";
+// Where localStorage is refused (a sandboxed page) answers last until the page is closed.
 const memory = new Map();
 
 function load(place) {
@@ -30,10 +33,28 @@ function parse(text, question) {
   try {
     const record = JSON.parse(text);
     const known = record.mark === question.mark && Number.isInteger(record.choice);
-    return known && record.choice in question.options ? record : null;
+    return known && record.choice in question.options ? { first: record.choice, tries: 1, ...record } : null;
   } catch {
     return null;
   }
+}
+
+// The first choice stays in the record, whatever is chosen later.
+function answer(place, question, choice) {
+  const { first, tries } = parse(load(place), question) ?? { first: choice, tries: 0 };
+  const when = new Date().toISOString().slice(0, 10);
+  const right = choice === question.right;
+  save(place, JSON.stringify({ choice, right, when, tries: tries + 1, first, mark: question.mark }));
+}
+
+function forget(lesson) {
+  const places = [...memory.keys()];
+  try {
+    places.push(...Object.keys(localStorage));
+  } catch {
+    // refused: all there is, is in memory
+  }
+  places.filter((place) => place.startsWith(`${PLACE}/${lesson}/`)).forEach((place) => save(place, null));
 }
 
 // Text is always set as text; only `backticks` mean something.
@@ -48,9 +69,17 @@ function make(tag, className, text = "") {
   return element;
 }
 
-// One question. `changed` is called whenever its checked answer changes; `right()` is true, false or undefined.
+function makeButton(className, text, action) {
+  const button = make("button", className, text);
+  button.type = "button";
+  button.addEventListener("click", action);
+  return button;
+}
+
+// One question. `changed` is called whenever its checked answer changes; `result()` says whether the first and the
+// present answer are right, or null.
 function ask(lesson, question, number, prediction, changed, signal) {
-  const place = `normalization-notebooks/${lesson}/${question.key}`;
+  const place = `${PLACE}/${lesson}/${question.key}`;
   const name = "quiz-" + Math.random().toString(36).slice(2);
   let record = null;
 
@@ -66,18 +95,15 @@ function ask(lesson, question, number, prediction, changed, signal) {
     const row = make("label", "quiz-option");
     const radio = make("input", "");
     Object.assign(radio, { type: "radio", name, value: i });
-    // JupyterLab would take the arrow keys for itself and leave the cell.
-    radio.dataset.lmSuppressShortcuts = "true";
     radio.addEventListener("change", show);
     row.append(radio, make("span", "quiz-letter", "ABCDE"[i]), make("span", "quiz-text", text));
     element.append(row);
-    return { row, radio, guess: make("span", "quiz-guess", "your guess") };
+    return { row, radio, first: make("span", "quiz-first", prediction ? "your guess" : "first try") };
   });
   const chosen = () => rows.findIndex(({ radio }) => radio.checked);
 
   const foot = make("div", "quiz-foot");
-  const button = make("button", "quiz-check", prediction ? "Commit to this guess" : "Check");
-  button.type = "button";
+  const button = makeButton("quiz-check", prediction ? "Commit to this guess" : "Check", check);
   const feedback = make("div", "quiz-feedback");
   feedback.setAttribute("role", "status");
   foot.append(button, feedback);
@@ -89,10 +115,11 @@ function ask(lesson, question, number, prediction, changed, signal) {
     button.disabled = choice < 0;
     const checked = record !== null && record.choice === choice;
     button.classList.toggle("quiz-done", checked);
-    rows.forEach(({ row, guess }, i) => {
+    const marked = record && (prediction || record.first !== record.choice);
+    rows.forEach(({ row, first }, i) => {
       delete row.dataset.result;
-      if (prediction && record && record.first === i) row.append(guess);
-      else guess.remove();
+      if (marked && record.first === i) row.append(first);
+      else first.remove();
     });
     feedback.replaceChildren();
     if (!checked) return;
@@ -111,16 +138,12 @@ function ask(lesson, question, number, prediction, changed, signal) {
 
   function check() {
     const choice = chosen();
-    if (choice < 0) return;
-    const when = new Date().toISOString().slice(0, 10);
-    const { first = choice, tries = 0 } = record ?? {};
-    const answer = { choice, right: choice === question.right, when, tries: tries + 1, first };
-    save(place, JSON.stringify({ ...answer, mark: question.mark }));
+    if (choice >= 0) answer(place, question, choice);
   }
 
-  button.addEventListener("click", check);
-  element.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && event.target.type === "radio") check();
+  // Together with another key, Enter runs the cell.
+  element.addEventListener("keydown", ({ key, target, shiftKey, ctrlKey, altKey, metaKey }) => {
+    if (key === "Enter" && target.type === "radio" && !(shiftKey || ctrlKey || altKey || metaKey)) check();
   });
   // key is null when a whole storage was cleared.
   const heard = ({ key, newValue }) => {
@@ -132,41 +155,58 @@ function ask(lesson, question, number, prediction, changed, signal) {
   return {
     element,
     start: () => take(load(place)),
-    clear: () => save(place, null),
-    right: () => (record ? record.choice === question.right : undefined),
+    result: () => record && { first: record.first === question.right, now: record.choice === question.right },
   };
 }
 
+// "3 of 7 right, 2 to answer", and the first try apart as soon as an answer was changed.
+function scoreOf(asked) {
+  const results = asked.map((question) => question.result()).filter((result) => result);
+  const count = (when) => results.filter((result) => result[when]).length;
+  const changed = results.some(({ first, now }) => first !== now);
+  const [first, now, total] = [count("first"), count("now"), asked.length];
+  const open = total - results.length;
+  const score = changed ? `first try ${first} of ${total}, now ${now} of ${total}` : `${now} of ${total} right`;
+  return open ? `${score}, ${open} to answer` : score;
+}
+
+// A button that asks before it acts.
+function clearing(lesson) {
+  const element = make("span", "quiz-clearing");
+  const turn = (asking) => {
+    element.replaceChildren(...(asking ? [question, yes, no] : [clear]));
+    (asking ? no : clear).focus();
+  };
+  const clear = makeButton("quiz-clear", "Clear my answers", () => turn(true));
+  const question = make("span", "", "Forget every answer of this lesson, predictions too?");
+  question.setAttribute("role", "status");
+  const yes = makeButton("quiz-clear", "Forget them", () => {
+    forget(lesson);
+    turn(false);
+  });
+  const no = makeButton("quiz-clear", "Keep them", () => turn(false));
+  element.append(clear);
+  return element;
+}
+
 function render({ model, el }) {
-  const questions = model.get("questions");
+  const [lesson, questions] = [model.get("lesson"), model.get("questions")];
   const prediction = model.get("kind") === "prediction";
   const many = questions.length > 1;
   const ending = new AbortController();
-  el.classList.add("quiz");
+  el.classList.add("quiz", prediction ? "quiz-is-prediction" : "quiz-is-check");
+  el.append(make("p", "quiz-kind", prediction ? "Your prediction" : "Skill check"));
 
   const score = make("span", "quiz-score");
   score.setAttribute("role", "status");
-  function count() {
-    const results = asked.map((question) => question.right());
-    const open = results.filter((right) => right === undefined).length;
-    const right = results.filter((right) => right).length;
-    score.textContent = `${right} of ${asked.length} right` + (open ? `, ${open} to answer` : "");
-  }
-
+  const changed = () => (score.textContent = scoreOf(asked));
   const asked = questions.map((question, i) =>
-    ask(model.get("lesson"), question, many && i + 1, prediction, () => many && count(), ending.signal),
+    ask(lesson, question, many && i + 1, prediction, () => many && changed(), ending.signal),
   );
   asked.forEach((question) => el.append(question.element));
-
   if (many) {
-    const clear = make("button", "quiz-clear", "Clear my answers");
-    clear.type = "button";
-    clear.addEventListener("click", () => {
-      asked.forEach((question) => question.clear());
-      score.textContent = "Your answers are cleared: " + score.textContent;
-    });
     const end = make("div", "quiz-end");
-    end.append(score, clear);
+    end.append(score, clearing(lesson));
     el.append(end);
   }
   asked.forEach((question) => question.start());

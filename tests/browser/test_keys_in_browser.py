@@ -1,0 +1,139 @@
+"""Keys pressed on a control of a widget in JupyterLab: its own move it, those that run or leave a cell do that."""
+
+import nbformat
+import pytest
+from conftest import ROOT
+from test_lessons_in_browser import wait_until_alive
+
+# Each cell with a widget stands alone, so that it can be run first.
+SETUP = f"""
+import sys
+sys.path.insert(0, {str(ROOT)!r})
+from helpers import Explorer, Quiz, points
+"""
+
+EXPLORER = (
+    SETUP
+    + """
+Explorer(
+    {"n": [1, 2, 3], "kind": ["plain", "bold", "wide"], "grid": [False, True]},
+    lambda n, kind, grid: [points([n], [len(kind) + grid])],
+    lambda n, kind, grid: f"{n} {kind} {grid}",
+)
+"""
+)
+
+QUIZ = SETUP + 'Quiz("01", only="nan_probe")'
+
+CONTROLS = {
+    "slider": (".explorer .noUi-handle", "ArrowRight"),
+    "menu": (".explorer select", "ArrowDown"),
+    "check box": (".explorer input[type=checkbox]", "Space"),
+    "radio": (".quiz input[type=radio]", "ArrowDown"),
+    "button": (".quiz .quiz-check", "Space"),
+}
+
+# What a key of the control changes: picture and caption, chosen options, feedback.
+SEEN = """() => JSON.stringify([...document.querySelectorAll(".explorer, .quiz")].map((e) =>
+    [e.textContent, ...[...e.querySelectorAll("input, select")].map((c) => [c.checked, c.value])]))"""
+CELLS = ".jp-Notebook .jp-Cell"
+GUESS = "normalization-notebooks/01_axis_intuition/nan_probe"
+
+
+@pytest.fixture(scope="module")
+def widgets_and_text(lab):
+    """A notebook with an explorer, a quiz and a cell after each, run once."""
+    from nbclient import NotebookClient
+
+    sources = [EXPLORER, "1 + 1", QUIZ, "2 + 2"]
+    nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source.strip()) for source in sources])
+    NotebookClient(nb, kernel_name="python3", store_widget_state=True, timeout=120).execute()
+    nbformat.write(nb, lab.folder / "keys.ipynb")
+    return "keys.ipynb"
+
+
+@pytest.fixture
+def opened(lab, widgets_and_text, page):
+    """The notebook, opened, trusted, its kernel at work."""
+    lab.trust(widgets_and_text)
+    page.goto(lab.url(widgets_and_text))
+    wait_until_alive(page)
+    page.wait_for_selector(".quiz fieldset")
+    page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status='idle']", state="attached")
+    return page
+
+
+def focus(page, control):
+    """Put the focus on a control, as a learner does by a click or with Tab; returns the number of its cell."""
+    page.evaluate("document.querySelectorAll('.jp-InputPrompt').forEach((e) => e.textContent = '')")
+    if control == "button":  # it waits for a choice
+        page.click(".quiz input[type=radio]")
+    page.focus(CONTROLS[control][0])
+    return page.evaluate(
+        f"[...document.querySelectorAll('{CELLS}')].indexOf(document.activeElement.closest('.jp-Cell'))"
+    )
+
+
+def active(page):
+    """Number of the cell that JupyterLab has chosen."""
+    return page.evaluate(f"[...document.querySelectorAll('{CELLS}')].findIndex((e) => e.matches('.jp-mod-active'))")
+
+
+def wait_until_run(page, cell):
+    """The prompts were emptied; the one of a cell that has run shows a number."""
+    page.wait_for_function(
+        f"(k) => /\\d/.test(document.querySelectorAll('{CELLS}')[k].querySelector('.jp-InputPrompt').textContent)",
+        arg=cell,
+        timeout=20_000,
+    )
+    page.wait_for_selector(".explorer-stage svg")
+    page.wait_for_selector(".quiz fieldset")
+
+
+def test_a_key_of_the_control_moves_it_and_leaves_the_cell_alone(opened):
+    for control, (_, key) in CONTROLS.items():
+        cell = focus(opened, control)
+        before = opened.evaluate(SEEN)
+        opened.keyboard.press(key)
+        opened.wait_for_function(f"(before) => ({SEEN})() != before", arg=before, timeout=5000)
+        assert active(opened) == cell, control
+
+
+def test_letters_on_a_control_neither_cut_nor_add_a_cell(opened):
+    count = len(opened.query_selector_all(CELLS))
+    for control in CONTROLS:
+        focus(opened, control)
+        for key in "abxdd":
+            opened.keyboard.press(key)
+        opened.wait_for_timeout(200)
+        assert len(opened.query_selector_all(CELLS)) == count, control
+
+
+def test_shift_enter_on_a_control_runs_its_cell_and_goes_on(opened):
+    for control in CONTROLS:
+        cell = focus(opened, control)
+        opened.keyboard.press("Shift+Enter")
+        wait_until_run(opened, cell)
+        assert active(opened) == cell + 1, control
+        opened.keyboard.press("Shift+Enter")  # the focus went on too
+        wait_until_run(opened, cell + 1)
+    # Enter commits to a guess, but not together with Shift.
+    assert opened.evaluate(f"localStorage.getItem('{GUESS}')") is None
+
+
+def test_control_enter_on_a_control_runs_its_cell_and_stays(opened):
+    for control in CONTROLS:
+        cell = focus(opened, control)
+        opened.keyboard.press("Control+Enter")
+        wait_until_run(opened, cell)
+        assert active(opened) == cell, control
+
+
+def test_escape_on_a_control_leaves_to_command_mode(opened):
+    for control in CONTROLS:
+        cell = focus(opened, control)
+        opened.keyboard.press("Escape")
+        assert opened.query_selector(".jp-Notebook.jp-mod-commandMode"), control
+        opened.keyboard.press("ArrowDown")
+        chosen = f"(cell) => document.querySelectorAll('{CELLS}')[cell].matches('.jp-mod-active')"
+        opened.wait_for_function(chosen, arg=cell + 1, timeout=5000)
