@@ -3,6 +3,7 @@
 import io
 import re
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from lessons import LESSONS, ROOT, read
@@ -26,6 +27,7 @@ def shows(picture, color):
 def figure():
     fig, ax = new_figure()
     ax.plot([0, 1], linewidth=9)
+    plt.close(fig)
     return png(fig, 50)
 
 
@@ -44,11 +46,8 @@ def test_a_color_that_changes_in_the_palette_changes_in_every_picture(monkeypatc
 
 
 def test_a_color_map_of_values_is_made_from_the_palette(monkeypatch):
-    import matplotlib.pyplot as plt
-
     monkeypatch.setitem(theme.PALETTE, "orange", OTHER)
-    new_figure()
-    plt.close()
+    plt.close(new_figure()[0])
     colors = plt.colormaps["orange_blue"]
     for place, color in ((0.0, OTHER), (1.0, theme.PALETTE["blue"])):
         np.testing.assert_allclose(colors(place)[:3], to_rgb(color), atol=0.01)

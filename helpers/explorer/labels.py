@@ -117,7 +117,7 @@ def _hits(panel, rectangle, taken, strokes):
     left, right = panel["ends"]
     outside = not (low <= y <= high and left <= x0 and x1 <= right)
     overlaps = sum(abs(y - other[1]) < LINE_HEIGHT - 0.1 and x0 < other[2] and other[0] < x1 for other in taken)
-    return 1000 * outside + 100 * overlaps + _crossings(strokes, x0 - 1, y - TEXT / 2, x1, y + TEXT / 2)
+    return 1000 * outside + 100 * overlaps + _crossings(strokes, x0 - 1, y - LINE_HEIGHT / 2, x1, y + LINE_HEIGHT / 2)
 
 
 def _crossings(strokes, x0, y0, x1, y1):

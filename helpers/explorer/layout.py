@@ -15,6 +15,7 @@ CHARACTER = 8.2  # pixels of one character of that size, on average
 CELL = 38  # pixels, the largest side of a cell
 MIN_AXES = 200  # pixels that a panel with axes should have, besides the room for its labels
 MIN_CELL, MIN_WRITTEN_CELL = 16, 27  # the same for one cell, and for one with a number in it
+STACKED = 0.75  # of the height remains for each of several rows, so that controls and picture fit on a screen
 OUTER = ("box", "ends", "xlim", "ylim", "xticks", "yticks")  # what depends on the width of the picture
 
 
@@ -106,6 +107,8 @@ def lay_out(panels, marks, height, width=WIDTH):
     """
     _refuse_cells_in_axes(panels, marks)
     rows = _rows(panels, marks, width) if width < WIDTH else [list(range(len(panels)))]
+    if len(rows) > 1:
+        height *= STACKED
     placed, top = [], 0
     for row in rows:
         here = _lay_out_row(row, panels, marks, height, width, top)

@@ -1,7 +1,8 @@
 """The still picture of one frame: the same marks as `stage.js` draws, by matplotlib, as PNG bytes."""
 
 import warnings
-from decimal import ROUND_HALF_UP, Context, Decimal
+from fractions import Fraction
+from math import floor
 
 import numpy as np
 
@@ -12,7 +13,6 @@ from .marks import KINDS
 
 CODES = ("grey", "blue", "orange", "teal", "grey")  # fill of code 0 (not drawn), 1, 2, ...
 DOTS_PER_INCH, SHARPNESS = 100, 1.5
-_MANY_DIGITS = Context(prec=60)  # enough for 1e38 with nine digits after the point
 STRONGEST = 0.7  # opacity of the fullest cell, light enough for its number to be read
 
 
@@ -175,9 +175,10 @@ def _cell(value, style):
 
 def _rounded(value, digits):
     """The number that is sent, a float32, rounded as JavaScript does it: a half goes away from zero."""
-    exact = Decimal(float(np.float32(abs(value))))
-    words = f"{exact.quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP, _MANY_DIGITS):f}"
-    return f"−{words}" if value < 0 and float(words) else words
+    count = floor(Fraction(float(np.float32(abs(value)))) * 10**digits + Fraction(1, 2))  # of the last digit's units
+    words = str(count).zfill(digits + 1)
+    words = f"{words[:-digits]}.{words[-digits:]}" if digits else words
+    return f"−{words}" if value < 0 and count else words
 
 
 def _draw_label(axes, panel, mark):

@@ -11,9 +11,13 @@ function uniqueId() {
   return crypto.randomUUID?.() ?? Array.from(crypto.getRandomValues(new Uint32Array(4)), (n) => n.toString(36)).join("-");
 }
 
+function setAll(element, attributes) {
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+}
+
 function node(name, attributes = {}, words = "") {
   const element = document.createElementNS(SVG, name);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  setAll(element, attributes);
   if (words) element.textContent = words; // never interpreted as HTML
   return element;
 }
@@ -233,7 +237,7 @@ function render({ model, el }) {
     const fitting = layouts.find(({ width }) => width <= figure.clientWidth) ?? layouts.at(-1);
     if (fitting === layout) return false;
     layout = fitting;
-    picture.setAttribute("viewBox", `0 0 ${layout.width} ${layout.height}`);
+    setAll(picture, { viewBox: `0 0 ${layout.width} ${layout.height}` });
     layers = layout.panels.map(() => node("g"));
     picture.replaceChildren(...layout.panels.flatMap((panel, k) => [drawAxes(panel), layers[k]]));
     return true;
