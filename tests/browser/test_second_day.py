@@ -67,7 +67,7 @@ class House:
             process.wait(20)
 
     def wait(self, process):
-        for _ in range(300):
+        for _ in range(900):
             with contextlib.suppress(OSError):
                 urllib.request.urlopen(f"http://127.0.0.1:{self.port}/api", timeout=2).close()
                 return
