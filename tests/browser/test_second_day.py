@@ -67,7 +67,7 @@ class House:
             process.wait(20)
 
     def wait(self, process):
-        for _ in range(300):
+        for _ in range(900):
             with contextlib.suppress(OSError):
                 urllib.request.urlopen(f"http://127.0.0.1:{self.port}/api", timeout=2).close()
                 return
@@ -95,15 +95,14 @@ def house(tmp_path_factory):
 
 def open_lesson(page, house, name):
     """Open a copy; returns what is alive in it, once that is every explorer and question that its file shows."""
-    data = [output.get("data", {}) for cell in read(house.file(name))["cells"] for output in cell.get("outputs", [])]
-    pictures = ["image/png" in one for one in data if VIEW in one]
+    nb = read(house.file(name))
+    data = [output.get("data", {}) for cell in nb["cells"] for output in cell.get("outputs", [])]
+    pictures = ["image/png" in one for one in data if VIEW in one and "widgets" in nb["metadata"]]
     for _ in range(3):
         page.goto(f"http://127.0.0.1:{house.port}/lab/tree/workbook/{name}.ipynb?token={TOKEN}&reset")
         page.wait_for_selector(".jp-Notebook .jp-Cell")
-        done = page.wait_for_function(
-            LOADED, arg=[sum(pictures), len(pictures) - sum(pictures)], timeout=90_000
-        ).json_value()
-        if done == "alive":
+        expected = [sum(pictures), len(pictures) - sum(pictures)]
+        if page.wait_for_function(LOADED, arg=expected, timeout=90_000).json_value() == "alive":
             return settled(page)
         # On a busy machine JupyterLab may forget to load what is stored, in untouched lessons too; loading again helps.
     pytest.fail(f"{name} shows a widget that is not found, three times")
