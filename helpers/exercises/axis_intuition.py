@@ -5,6 +5,7 @@ import operator
 import numpy as np
 
 from .checker import Exercise, Mistake, WrongKind, case
+from .steps import AFFINE, MIXED_UP, NORMALIZING, VARIANCES, forms, in_float32, mistakes_with, one_pass
 
 # ------------------------------------------------------------------------------------------ statistic_axes
 
@@ -120,6 +121,20 @@ STATISTIC_AXES = Exercise(
             lambda norm, ndim: {"batch": (1,), "instance": (0, 1), "layer": (0,)}[norm],
             "you named the axes that keep separate statistics; asked are the others, those that are averaged over",
         ),
+        *forms(
+            "your axes are those of a table (N, C); with more axes a channel has positions too, and they are averaged "
+            "over or kept with it",
+            _axes_with(batch=lambda ndim: (0,), layer=lambda ndim: (ndim - 1,), instance=lambda ndim: ()),
+            _axes_with(batch=lambda ndim: (0,), layer=lambda ndim: (1,), instance=lambda ndim: ()),
+        ),
+        Mistake(
+            _axes_with(
+                batch=lambda ndim: tuple(range(ndim - 1)),
+                layer=lambda ndim: tuple(range(1, ndim)),
+                instance=lambda ndim: tuple(range(1, ndim - 1)),
+            ),
+            "your axes are those of channels-last tensors (N, H, W, C); here the channels are axis 1",
+        ),
         Mistake(
             lambda norm, ndim: _statistic_axes(norm, 4),
             "your axes are those of an image whatever ndim is; count the spatial axes from ndim",
@@ -136,68 +151,28 @@ def _standardize(x, axes, eps):
     return (x - mean) / np.sqrt(x.var(axis=axes, keepdims=True) + eps)
 
 
-def _standardize_n_minus_1(x, axes, eps):
-    mean = x.mean(axis=axes, keepdims=True)
-    return (x - mean) / np.sqrt(x.var(axis=axes, keepdims=True, ddof=1) + eps)
+def _norm_over(axes, per_feature, var=None, normalize=None, affine=None, whole=None):
+    """The norm over `axes`, with a step replaced; `per_feature` reshapes gamma and beta."""
+    var = var or (lambda x, mean, axes: x.var(axis=axes, keepdims=True))
+    normalize = normalize or (lambda x, mean, var, eps: (x - mean) / np.sqrt(var + eps))
+    affine = affine or (lambda y, gamma, beta: gamma * y + beta)
+    whole = whole or (lambda x, mean, var, g, b, eps: affine(normalize(x, mean, var, eps), g, b))
 
+    def attempt(x, gamma, beta, eps=1e-5):
+        mean = x.mean(axis=axes, keepdims=True)
+        return whole(x, mean, var(x, mean, axes), per_feature(gamma), per_feature(beta), eps)
 
-def _standardize_eps_outside(x, axes, eps):
-    mean = x.mean(axis=axes, keepdims=True)
-    return (x - mean) / (x.std(axis=axes, keepdims=True) + eps)
-
-
-def _standardize_by_variance(x, axes, eps):
-    mean = x.mean(axis=axes, keepdims=True)
-    return (x - mean) / (x.var(axis=axes, keepdims=True) + eps)
-
-
-def _standardize_one_pass(x, axes, eps):
-    mean = x.mean(axis=axes, keepdims=True)
-    return (x - mean) / np.sqrt((x**2).mean(axis=axes, keepdims=True) - mean**2 + eps)
-
-
-def _standardize_float32(x, axes, eps):
-    return _standardize(x.astype(np.float32), axes, eps)
-
-
-def _standardize_without_parentheses(x, axes, eps):
-    mean = x.mean(axis=axes, keepdims=True)
-    return x - mean / np.sqrt(x.var(axis=axes, keepdims=True) + eps)
-
-
-def _standardize_eps_last(x, axes, eps):
-    return _standardize(x, axes, 0.0) + eps
-
-
-def _standardize_uncentered(x, axes, eps):
-    return x / np.sqrt(x.var(axis=axes, keepdims=True) + eps)
-
-
-def _rms(x, axes, eps):
-    return x / np.sqrt((x**2).mean(axis=axes, keepdims=True) + eps)
+    return attempt
 
 
 def _shared_mistakes(axes, per_feature):
-    """The mistakes of both exercises, for statistics over `axes`; `per_feature` reshapes gamma and beta."""
+    """The mistakes of both exercises, for statistics over `axes`."""
 
-    def affine(standardize):
-        def attempt(x, gamma, beta, eps=1e-5):
-            return per_feature(gamma) * standardize(x, axes, eps) + per_feature(beta)
+    def norm_with(**steps):
+        return _norm_over(axes, per_feature, **steps)
 
-        return attempt
-
-    def without_any_parentheses(x, gamma, beta, eps=1e-5):
-        mean, var = x.mean(axis=axes, keepdims=True), x.var(axis=axes, keepdims=True)
-        return per_feature(gamma) * x - mean / np.sqrt(var + eps) + per_feature(beta)
-
-    def without_gamma_and_beta(x, gamma, beta, eps=1e-5):
-        return _standardize(x, axes, eps)
-
-    def without_beta(x, gamma, beta, eps=1e-5):
-        return per_feature(gamma) * _standardize(x, axes, eps)
-
-    def beta_first(x, gamma, beta, eps=1e-5):
-        return per_feature(gamma) * (_standardize(x, axes, eps) + per_feature(beta))
+    def rms(x, mean, var, eps):
+        return x / np.sqrt((x**2).mean(axis=axes, keepdims=True) + eps)
 
     def gamma_first(x, gamma, beta, eps=1e-5):
         return _standardize(per_feature(gamma) * x, axes, eps) + per_feature(beta)
@@ -205,61 +180,20 @@ def _shared_mistakes(axes, per_feature):
     def both_first(x, gamma, beta, eps=1e-5):
         return _standardize(per_feature(gamma) * x + per_feature(beta), axes, eps)
 
+    def var_in_one_pass(x, mean, axes):
+        return (x**2).mean(axis=axes, keepdims=True) - mean**2
+
     return [
+        in_float32(norm_with()),
+        one_pass(norm_with(var=var_in_one_pass)),
+        *mistakes_with(lambda step: norm_with(var=step), VARIANCES),
+        *mistakes_with(lambda step: norm_with(normalize=step), NORMALIZING),
+        *mistakes_with(lambda step: norm_with(affine=step), AFFINE),
+        *mistakes_with(lambda step: norm_with(whole=step), MIXED_UP),
         Mistake(
-            affine(_standardize_n_minus_1),
-            "you divided by n - 1 in the variance; normalization uses the biased variance, divided by n",
-        ),
-        Mistake(
-            affine(_standardize_float32),
-            "you converted x to float32, which keeps 7 digits: with a mean of 1e8 nothing is left of the differences",
-        ),
-        Mistake(
-            affine(_standardize_one_pass),
-            "mean(x²) − mean(x)² subtracts two numbers that are almost equal when the mean is large, and their digits "
-            "cancel; subtract the mean first, then square",
-            wrong_anyhow="large mean",
-        ),
-        Mistake(
-            affine(_standardize_without_parentheses),
-            "without parentheses only the mean is divided: a quotient is computed before a difference",
-        ),
-        Mistake(
-            without_any_parentheses,
-            "without parentheses gamma multiplies x alone and the root divides the mean alone; put x - mean in "
-            "parentheses",
-        ),
-        Mistake(
-            affine(_standardize_eps_last),
-            "your epsilon is added after the division; put var + eps in parentheses, under the root",
-        ),
-        Mistake(
-            affine(_standardize_eps_outside),
-            "your epsilon is outside the root: you added it to the standard deviation, it belongs to the variance",
-        ),
-        Mistake(
-            affine(lambda x, axes, eps: _standardize(x, axes, 0.0)),
-            "you left out epsilon, so a group with a tiny variance is blown up",
-        ),
-        Mistake(
-            affine(lambda x, axes, eps: _standardize(x, axes, 1e-5)),
-            "you ignored the argument eps and always used 1e-5",
-        ),
-        Mistake(
-            affine(_standardize_by_variance),
-            "you divided by the variance; x and the standard deviation have the same unit, the variance is its square",
-        ),
-        Mistake(
-            affine(_standardize_uncentered),
-            "you did not subtract the mean, so it is still there after normalizing",
-        ),
-        Mistake(
-            affine(_rms),
+            norm_with(normalize=rms),
             "you divided by the root mean square without subtracting the mean; that is RMSNorm",
         ),
-        Mistake(without_gamma_and_beta, "you did not apply gamma and beta"),
-        Mistake(without_beta, "you applied gamma but not beta"),
-        Mistake(beta_first, "you added beta before multiplying by gamma; the scale comes first, then the shift"),
         Mistake(
             gamma_first,
             "you multiplied by gamma before normalizing; it has to come after, or the normalization undoes the scale",
@@ -269,13 +203,6 @@ def _shared_mistakes(axes, per_feature):
             "you applied gamma and beta before normalizing; they have to come after, or the normalization undoes them",
         ),
     ]
-
-
-def _wrong_axes(axes, per_feature):
-    def attempt(x, gamma, beta, eps=1e-5):
-        return per_feature(gamma) * _standardize(x, axes, eps) + per_feature(beta)
-
-    return attempt
 
 
 def _affine_case(rng, shape, features, *, mean=0.0, scale=1.0, label="", **kwargs):
@@ -317,6 +244,15 @@ def _layer_norm_losing(*lost):
     return attempt
 
 
+def _layer_norm_over_lost_axis_1(x, gamma, beta, eps=1e-5):
+    return gamma * (x - x.mean(axis=1)) / np.sqrt(x.var(axis=1) + eps) + beta
+
+
+def _layer_norm_rows_in_the_middle(x, gamma, beta, eps=1e-5):
+    mean, var = x.mean(axis=-1)[:, None], x.var(axis=-1)[:, None]
+    return gamma * (x - mean) / np.sqrt(var + eps) + beta
+
+
 def _layer_norm_einsum(x, gamma, beta, eps=1e-5):
     n = x.shape[-1]
     centered = x - np.einsum("...i->...", x)[..., None] / n
@@ -342,7 +278,7 @@ LAYER_NORM = Exercise(
     variants=[_layer_norm_einsum, _layer_norm_row_by_row],
     mistakes=[
         Mistake(
-            _wrong_axes(0, lambda p: p),
+            _norm_over(0, lambda p: p),
             "you averaged over axis 0, across the batch; layer norm averages over the last axis, within each row",
         ),
         Mistake(
@@ -361,17 +297,39 @@ LAYER_NORM = Exercise(
             "rows of x",
         ),
         Mistake(
-            _wrong_axes(None, lambda p: p),
+            _norm_over(None, lambda p: p),
             "you averaged over all entries of x, so the rows share one mean; each row has its own",
         ),
         Mistake(
-            lambda x, gamma, beta, eps=1e-5: _wrong_axes(tuple(range(1, x.ndim)), lambda p: p)(x, gamma, beta, eps),
+            lambda x, gamma, beta, eps=1e-5: _norm_over(tuple(range(1, x.ndim)), lambda p: p)(x, gamma, beta, eps),
             "with three axes you averaged over the middle one too, so the tokens of a sample share a mean; each "
             "token has its own",
         ),
         Mistake(
-            lambda x, gamma, beta, eps=1e-5: _wrong_axes(1, lambda p: p)(x, gamma, beta, eps),
+            lambda x, gamma, beta, eps=1e-5: _norm_over(1, lambda p: p)(x, gamma, beta, eps),
             "you averaged over axis 1, which is the last axis only if x has two; count from the end",
+        ),
+        Mistake(
+            _layer_norm_over_lost_axis_1,
+            "you averaged over axis 1 and lost it; count from the end, axis=-1, and keep the axis with size 1",
+        ),
+        Mistake(
+            lambda x, gamma, beta, eps=1e-5: _norm_over(-2, lambda p: p)(x, gamma, beta, eps),
+            "you averaged over axis -2, across the rows; layer norm averages over the last axis, within each row",
+        ),
+        Mistake(
+            _layer_norm_rows_in_the_middle,
+            "your [:, None] puts the axis of size 1 where it belongs only if x has two axes; keepdims=True fits any x",
+        ),
+        Mistake(
+            lambda x, gamma, beta, eps=1e-5: _norm_over(-1, lambda p: p[:, None])(x, gamma, beta, eps),
+            "gamma and beta have one entry per feature and line up with the last axis as they are; they need no new "
+            "axis",
+            wrong_anyhow="square x",
+        ),
+        Mistake(
+            _norm_over(-1, lambda p: p, var=lambda x, mean, axes: ((x - mean) ** 2).sum(-1, keepdims=True) / len(x)),
+            "you divided the sum of squares by len(x), the number of rows; divide by the length of a row, x.shape[-1]",
         ),
         *_shared_mistakes(-1, lambda p: p),
     ],
@@ -451,35 +409,45 @@ BATCH_NORM_NCHW = Exercise(
     variants=[_batch_norm_channels_as_rows, _batch_norm_channel_loop, _batch_norm_folded],
     mistakes=[
         Mistake(
-            _wrong_axes(0, _channel),
+            _norm_over(0, _channel),
             "you averaged over the batch axis only, so every pixel has its own mean; a channel shares one over all "
             "images and all pixels",
         ),
         Mistake(
-            _wrong_axes((2, 3), _channel),
+            _norm_over((2, 3), _channel),
             "you averaged over the pixels of each image by itself; that is instance norm",
         ),
         Mistake(
-            _wrong_axes((1, 2, 3), _channel),
+            _norm_over((1, 2, 3), _channel),
             "you averaged within each image over all its channels; that is layer norm",
         ),
         Mistake(
-            _wrong_axes((0, 1, 2, 3), _channel),
+            _norm_over((0, 1, 2, 3), _channel),
             "you averaged over all entries of x, so the channels share one mean; each channel has its own",
         ),
         Mistake(
-            _wrong_axes((0, 1, 2), _channel),
+            _norm_over((0, 1, 2), _channel),
             "you averaged over the channel axis and kept the last one; that is right for channels-last (N, H, W, C), "
             "here the channels are axis 1",
         ),
         Mistake(
-            _wrong_axes(1, _channel),
+            _norm_over(1, _channel),
             "you averaged over the channel axis; that axis is the one that keeps its own statistics",
         ),
         Mistake(
             _batch_norm_gamma_last,
             "your gamma and beta line up with the last axis, W, and not with the channels; it goes unnoticed when "
             "C equals W",
+        ),
+        Mistake(
+            _norm_over((0, 2, 3), lambda p: p[:, None]),
+            "your [:, None] lines gamma and beta up with H, the third axis; to reach the channels they need two axes "
+            "of size 1 behind them, one for H and one for W",
+        ),
+        Mistake(
+            _norm_over((0, 2, 3), lambda p: p.reshape(-1, 1, 1, 1)),
+            "your gamma and beta line up with the first axis, N; to reach the channels they need two axes of size 1 "
+            "behind them, and no third",
         ),
         Mistake(
             _batch_norm_without_keepdims,

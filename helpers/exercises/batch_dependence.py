@@ -3,6 +3,7 @@
 import numpy as np
 
 from .checker import Exercise, Mistake, case
+from .steps import AFFINE, MIXED_UP, NORMALIZING, forms, in_float32, mistakes_with, one_pass
 
 # ---------------------------------------------------------------------------------------------- batch_norm
 
@@ -36,14 +37,15 @@ def _batch_norm_cases(rng):
     ]
 
 
-def _batch_norm_with(statistics=None, normalize=None, affine=None):
-    """The reference with one of its three parts replaced."""
+def _batch_norm_with(statistics=None, normalize=None, affine=None, whole=None):
+    """The reference with one of its steps replaced."""
     statistics = statistics or (lambda x, mean, var, training: (x.mean(0), x.var(0)) if training else (mean, var))
     normalize = normalize or (lambda x, mean, var, eps: (x - mean) / np.sqrt(var + eps))
     affine = affine or (lambda y, gamma, beta: gamma * y + beta)
+    whole = whole or (lambda x, mean, var, g, b, eps: affine(normalize(x, mean, var, eps), g, b))
 
     def attempt(x, gamma, beta, mean, var, training, eps=1e-5):
-        return affine(normalize(x, *statistics(x, mean, var, training), eps), gamma, beta)
+        return whole(x, *statistics(x, mean, var, training), gamma, beta, eps)
 
     return attempt
 
@@ -56,8 +58,20 @@ def _of_everything(x, mean, var, training):
     return (x.mean(), x.var()) if training else (mean, var)
 
 
+def _mixed(x, mean, var, training):
+    return (0.9 * mean + 0.1 * x.mean(axis=0), 0.9 * var + 0.1 * x.var(axis=0)) if training else (mean, var)
+
+
+def _standard_deviation(x, mean, var, training):
+    return (x.mean(axis=0), x.std(axis=0)) if training else (mean, var)
+
+
 def _unbiased(x, mean, var, training):
     return (x.mean(axis=0), x.var(axis=0, ddof=1)) if training else (mean, var)
+
+
+def _sum_of_squares(x, mean, var, training):
+    return (x.mean(axis=0), ((x - x.mean(axis=0)) ** 2).sum(axis=0)) if training else (mean, var)
 
 
 def _one_pass(x, mean, var, training):
@@ -70,12 +84,6 @@ def _stored_mean_only(x, mean, var, training):
 
 def _stored_var_only(x, mean, var, training):
     return (x.mean(axis=0), var) if training else (mean, var)
-
-
-def _without_any_parentheses(x, gamma, beta, mean, var, training, eps=1e-5):
-    if training:
-        mean, var = x.mean(axis=0), x.var(axis=0)
-    return gamma * x - mean / np.sqrt(var + eps) + beta
 
 
 def _batch_norm_scale_and_shift(x, gamma, beta, mean, var, training, eps=1e-5):
@@ -135,6 +143,16 @@ BATCH_NORM = Exercise(
             "in training you took the mean from the batch but the stored variance; both come from the batch",
         ),
         Mistake(
+            _batch_norm_with(_mixed),
+            "in training you mixed the stored statistics with those of the batch; that updates the stored ones, the "
+            "output uses those of the batch alone",
+        ),
+        Mistake(
+            _batch_norm_with(_standard_deviation),
+            "in training you took the standard deviation for var; its root is taken later, so here the variance is "
+            "needed",
+        ),
+        Mistake(
             _batch_norm_with(_of_everything),
             "in training you averaged over all entries of x, so the features share one mean; each has its own",
         ),
@@ -143,50 +161,14 @@ BATCH_NORM = Exercise(
             "in training you divided by n - 1 in the variance; batch norm divides by n, the number of rows",
         ),
         Mistake(
-            _batch_norm_with(_one_pass),
-            "mean(x²) − mean(x)² subtracts two numbers that are almost equal when the mean is large, and their digits "
-            "cancel; subtract the mean first, then square",
-            wrong_anyhow="large mean",
+            _batch_norm_with(_sum_of_squares),
+            "in training your variance is the sum of the squared distances; divide it by n, the number of rows",
         ),
-        Mistake(
-            _batch_norm_with(normalize=lambda x, mean, var, eps: x - mean / np.sqrt(var + eps)),
-            "without parentheses only the mean is divided: a quotient is computed before a difference",
-        ),
-        Mistake(
-            _without_any_parentheses,
-            "without parentheses gamma multiplies x alone and the root divides the mean alone; put x - mean in "
-            "parentheses",
-        ),
-        Mistake(
-            _batch_norm_with(normalize=lambda x, mean, var, eps: (x - mean) / np.sqrt(var) + eps),
-            "your epsilon is added after the division; put var + eps in parentheses, under the root",
-        ),
-        Mistake(
-            _batch_norm_with(normalize=lambda x, mean, var, eps: (x - mean) / (np.sqrt(var) + eps)),
-            "your epsilon is outside the root: you added it to the standard deviation, it belongs to the variance",
-        ),
-        Mistake(
-            _batch_norm_with(normalize=lambda x, mean, var, eps: (x - mean) / np.sqrt(var)),
-            "you left out epsilon, so a feature with a tiny variance is blown up and one row gives 0 / 0",
-        ),
-        Mistake(
-            _batch_norm_with(normalize=lambda x, mean, var, eps: (x - mean) / np.sqrt(var + 1e-5)),
-            "you ignored the argument eps and always used 1e-5",
-        ),
-        Mistake(
-            _batch_norm_with(normalize=lambda x, mean, var, eps: (x - mean) / (var + eps)),
-            "you divided by the variance, not by its root",
-        ),
-        Mistake(
-            _batch_norm_with(normalize=lambda x, mean, var, eps: x / np.sqrt(var + eps)),
-            "you did not subtract the mean",
-        ),
-        Mistake(_batch_norm_with(affine=lambda y, gamma, beta: y), "you did not apply gamma and beta"),
-        Mistake(_batch_norm_with(affine=lambda y, gamma, beta: gamma * y), "you applied gamma but not beta"),
-        Mistake(
-            _batch_norm_with(affine=lambda y, gamma, beta: gamma * (y + beta)),
-            "you added beta before multiplying by gamma; the scale comes first, then the shift",
-        ),
+        in_float32(_batch_norm),
+        one_pass(_batch_norm_with(_one_pass)),
+        *mistakes_with(lambda step: _batch_norm_with(normalize=step), NORMALIZING),
+        *mistakes_with(lambda step: _batch_norm_with(affine=step), AFFINE),
+        *mistakes_with(lambda step: _batch_norm_with(whole=step), MIXED_UP),
     ],
 )
 
@@ -231,6 +213,10 @@ def _fold_with(scale=None, new_w=None, new_b=None):
     return attempt
 
 
+def _normalized(values, gamma, beta, mean, var, eps):
+    return gamma * (values - mean) / np.sqrt(var + eps) + beta
+
+
 def _fold_einsum(w, b, gamma, beta, mean, var, eps=1e-5):
     inverse = (var + eps) ** -0.5
     return [np.einsum("io,o->io", w, gamma * inverse), beta + gamma * inverse * b - gamma * inverse * mean]
@@ -263,6 +249,29 @@ FOLD_BATCH_NORM = Exercise(
         Mistake(
             _fold_with(new_w=lambda w, s: w.T * s[:, None]),
             "your weight has shape (out, in), as PyTorch stores it; here w is (in, out), as in x @ w",
+        ),
+        *forms(
+            "your @ multiplies and sums; here every column of w is multiplied by a number of its own, with *",
+            _fold_with(new_w=lambda w, s: w @ s),
+            _fold_with(new_w=lambda w, s: s @ w),
+        ),
+        *forms(
+            "you sent the weight itself through batch norm; normalized is the output x @ w + b, so the mean and beta "
+            "go into the bias and w is only multiplied",
+            lambda w, b, gamma, beta, mean, var, eps=1e-5: (_normalized(w, gamma, beta, mean, var, eps), b),
+            lambda w, b, gamma, beta, mean, var, eps=1e-5: (
+                _normalized(w, gamma, beta, mean, var, eps),
+                _normalized(b, gamma, beta, mean, var, eps),
+            ),
+            lambda w, b, gamma, beta, mean, var, eps=1e-5: (_normalized(w, gamma, 0, mean, var, eps), b + beta),
+            lambda w, b, gamma, beta, mean, var, eps=1e-5: (
+                _normalized(w, gamma, 0, mean, var, eps),
+                _normalized(b, gamma, beta, 0, var, eps),
+            ),
+        ),
+        Mistake(
+            _fold_with(new_b=lambda b, mean, s, beta: beta),
+            "your bias is only beta; the old bias and the mean go through the scale and belong into it too",
         ),
         Mistake(
             _fold_with(new_w=lambda w, s: w),
@@ -369,12 +378,12 @@ def _masked_with(mean=None, var=None, normalize=None, hide=True):
     """The reference with its mean, variance or last step replaced; `m` is the mask with shape (N, L, 1)."""
     mean = mean or (lambda x, m: _over_tokens(x, m))
     var = var or (lambda x, m, mu: _over_tokens((x - mu) ** 2, m))
-    normalize = normalize or (lambda centered, v, eps: centered / np.sqrt(v + eps))
+    normalize = normalize or (lambda x, mean, var, eps: (x - mean) / np.sqrt(var + eps))
 
     def attempt(x, mask, eps=1e-5):
         m = mask[..., None]
         mu = mean(x, m)
-        y = normalize(x - mu, var(x, m, mu), eps)
+        y = normalize(x, mu, var(x, m, mu), eps)
         return m * y if hide else y
 
     return attempt
@@ -399,6 +408,16 @@ def _masked_over_features(x, mask, eps=1e-5):
     return mask[..., None] * (x - real.mean()) / np.sqrt(real.var() + eps)
 
 
+def _of_each_token(x, eps):
+    return (x - x.mean(axis=-1, keepdims=True)) / np.sqrt(x.var(axis=-1, keepdims=True) + eps)
+
+
+def _masked_too_early(x, mask, eps):
+    x = mask[..., None] * x
+    mean = x.sum(axis=(0, 1)) / mask.sum()
+    return (x - mean) / np.sqrt(((x - mean) ** 2).sum(axis=(0, 1)) / mask.sum() + eps)
+
+
 def _quietly(attempt, *args):
     """Without the warning that a tensor without padding has nothing left when the mask is turned round."""
     with np.errstate(all="ignore"):
@@ -421,11 +440,6 @@ def _masked_token_by_token(x, mask, eps=1e-5):
     return y
 
 
-def _without_parentheses(x, mask, eps=1e-5):
-    real, m = x[mask], mask[..., None]
-    return m * (x - real.mean(axis=0) / np.sqrt(real.var(axis=0) + eps))
-
-
 def _everything(x, eps=1e-5):
     return (x - x.mean(axis=(0, 1))) / np.sqrt(x.var(axis=(0, 1)) + eps)
 
@@ -446,9 +460,19 @@ MASKED_BATCH_NORM = Exercise(
             lambda x, mask, eps=1e-5: mask[..., None] * _everything(x, eps),
             "your output is 0 at the padding, but your mean and variance still count the padding",
         ),
-        Mistake(
-            _masked_with(hide=False),
+        *forms(
             "your statistics are right, but the padding got outputs too; they must be 0 there",
+            _masked_with(hide=False),
+            lambda x, mask, eps=1e-5: np.where(mask[..., None], _masked(x, mask, eps), x),
+            lambda x, mask, eps=1e-5: np.where(mask[..., None], _masked(x, mask, eps), np.nan),
+        ),
+        Mistake(
+            lambda x, mask, eps=1e-5: ~mask[..., None] * _masked_with(hide=False)(x, mask, eps),
+            "you set the real tokens to 0 and kept the padding; the mask is True where a token is real",
+        ),
+        Mistake(
+            lambda x, mask, eps=1e-5: mask[..., None] * _of_each_token(x, eps),
+            "you averaged over the features of each token; that is layer norm, batch norm averages over the tokens",
         ),
         Mistake(
             _masked_with(
@@ -466,10 +490,11 @@ MASKED_BATCH_NORM = Exercise(
             "your mean is right, but the sum in your variance is divided by N times L and not by the number of real "
             "tokens",
         ),
-        Mistake(
-            _masked_with(var=lambda x, m, mu: ((m * x - mu) ** 2).sum(axis=(0, 1)) / m.sum()),
+        *forms(
             "you masked x before subtracting the mean, so each padded place adds (0 − mean)² to your variance; mask "
             "after the square",
+            _masked_with(var=lambda x, m, mu: ((m * x - mu) ** 2).sum(axis=(0, 1)) / m.sum()),
+            lambda x, mask, eps=1e-5: _masked_too_early(x, mask, eps),
         ),
         Mistake(
             _masked_with(var=lambda x, m, mu: ((x - mu) ** 2).mean(axis=(0, 1))),
@@ -493,19 +518,11 @@ MASKED_BATCH_NORM = Exercise(
             "you set the padding to 0 and then averaged over all places, where these zeros count as values; and the "
             "padding got outputs",
         ),
+        in_float32(_masked),
+        one_pass(_masked_with(var=lambda x, m, mu: _over_tokens(x**2, m) - mu**2)),
         Mistake(
-            _masked_with(var=lambda x, m, mu: _over_tokens(x**2, m) - mu**2),
-            "mean(x²) − mean(x)² subtracts two numbers that are almost equal when the mean is large, and their digits "
-            "cancel; subtract the mean first, then square",
-            wrong_anyhow="large mean",
-        ),
-        Mistake(
-            _masked_with(normalize=lambda centered, v, eps: centered),
-            "you subtracted the mean but did not divide by the root of the variance",
-        ),
-        Mistake(
-            _without_parentheses,
-            "without parentheses only the mean is divided: a quotient is computed before a difference",
+            _masked_with(var=lambda x, m, mu: (m * (x - mu) ** 2).sum(axis=(0, 1))),
+            "your variance is the sum of the squared distances; divide it by the number of real tokens",
         ),
         Mistake(
             _without_new_axis,
@@ -513,39 +530,27 @@ MASKED_BATCH_NORM = Exercise(
             "all sizes equal nothing complains)",
             wrong_anyhow="all sizes equal",
         ),
-        Mistake(
-            lambda x, mask, eps=1e-5: _masked(x, mask, eps)[mask],
+        *forms(
             "you returned the real tokens only; y has the shape of x, with 0 where there is no token",
+            lambda x, mask, eps=1e-5: _masked(x, mask, eps)[mask],
+            lambda x, mask, eps=1e-5: _masked_over_features(x, mask, eps)[mask],
         ),
         Mistake(
             lambda x, mask, eps=1e-5: _quietly(_masked_with(), x, ~mask, eps),
             "you used the mask the wrong way round: it is True where a token is real",
         ),
-        Mistake(
-            _masked_over_features,
+        *forms(
             "you averaged over the features too, so they share one mean; each feature has its own",
-        ),
-        Mistake(
-            lambda x, mask, eps=1e-5: _masked(x, mask, 0.0),
-            "you left out epsilon, so a feature with a tiny variance is blown up",
+            _masked_over_features,
+            lambda x, mask, eps=1e-5: (x - x[mask].mean()) / np.sqrt(x[mask].var() + eps),
         ),
         Mistake(
             _masked_per_sentence,
             "each of your sentences has its own mean and variance; that is instance norm, batch norm shares them over "
             "the whole batch",
         ),
-        Mistake(
-            lambda x, mask, eps=1e-5: _masked(x, mask, 1e-5),
-            "you ignored the argument eps and always used 1e-5",
-        ),
-        Mistake(
-            _masked_with(normalize=lambda centered, v, eps: centered / (np.sqrt(v) + eps)),
-            "your epsilon is outside the root: you added it to the standard deviation, it belongs to the variance",
-        ),
-        Mistake(
-            _masked_with(normalize=lambda centered, v, eps: centered / (v + eps)),
-            "you divided by the variance, not by its root",
-        ),
+        *mistakes_with(lambda step: _masked_with(normalize=step), NORMALIZING),
+        *mistakes_with(lambda step: _masked_with(normalize=step, hide=False), NORMALIZING),
     ],
 )
 

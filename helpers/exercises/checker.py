@@ -164,7 +164,7 @@ def diagnose(exercise, attempt):
         expected = _outcome(exercise, exercise.reference, outcome.case).value
         passed, text = _judge(exercise, outcome, expected)
         if not passed:
-            sentence = outcome.changed or _translated(outcome.problem) or _known_mistake(exercise, outcomes)
+            sentence = outcome.changed or _known_mistake(exercise, outcomes) or _translated(outcome.problem)
             return False, (sentence or f"{_describe_case(exercise, outcome.case)}: {text}") + hidden
     return True, f"{len(cases)} cases" + hidden
 
@@ -276,10 +276,10 @@ def _helpers_used(function):
     return [name for name, thing in found.items() if _is_helper(thing)]
 
 
-# ---------------------------------------------------------------------------------- words of other libraries
+# ----------------------------------------------------------------------- errors, and words of other libraries
 
-# What NumPy or Python says of a word that is not theirs -> the word -> how NumPy puts it.
-_UNKNOWN = {
+# What NumPy or Python says of a word -> the word, or another message -> what to do about it.
+_EXPLAINED = {
     "name '{word}' is not defined|No module named '{word}'": {
         "torch": "torch is PyTorch, but x is a NumPy array; use np and the methods of x",
         "F": "F is PyTorch's torch.nn.functional; write the steps with np",
@@ -327,6 +327,13 @@ _UNKNOWN = {
         "'int' object is not callable": "a number is called like a function; PyTorch's x.size(0) is x.shape[0] in "
         "NumPy, and a product needs *",
         "'tuple' object is not callable": "shape is a tuple in NumPy; write x.shape[0]",
+        r"with shapes [^a-z]*\)": "arrays {word} do not fit: shapes are compared from the last axis on, where two "
+        "sizes must be equal or one of them 1",
+        "mismatch in its core dimension": "the shapes at your @ do not fit: the last axis of the left one meets the "
+        "first axis of the right one",
+        "local variable '.*' where it is|local variable '.*' referenced": "a name has no value on this way through; is "
+        "it set only in one branch of an if?",
+        "ZeroDivisionError": "you divide by 0; is a count still 0 when it divides?",
         "only (length-1|0-dimensional) arrays": "functions of math take one number; np.sqrt takes whole arrays",
     },
 }
@@ -334,7 +341,7 @@ _UNKNOWN = {
 
 def _translated(problem):
     """The problem that an attempt raised as a sentence in NumPy's words, or None if it is another."""
-    for pattern, words in _UNKNOWN.items():
+    for pattern, words in _EXPLAINED.items():
         for word, sentence in words.items():
             found = re.search(pattern.replace("{word}", f"({word})"), problem)
             if found:
@@ -452,9 +459,11 @@ def matches(result, expected, tol, names=()):
     `expected` needs a tuple or list of the same length, compared item by item; `names` are those of its items.
     """
     if isinstance(expected, tuple):
-        names = names or getattr(expected, "_fields", [f"item {i}" for i in range(len(expected))])
+        named = names if len(names) == len(expected) else getattr(expected, "_fields", ())
+        names = named or [f"item {i}" for i in range(len(expected))]
         if not isinstance(result, (tuple, list)) or len(result) != len(expected):
-            return False, f"got {describe(result)}, expected {len(expected)} values"
+            wanted = f"{len(expected)} values" + (f": {', '.join(names)}" if named else "")
+            return False, f"got {describe(result)}, expected {wanted}"
         for i, name in enumerate(names):
             passed, text = matches(result[i], expected[i], tol)
             if not passed:

@@ -6,6 +6,7 @@ from math import sqrt
 import numpy as np
 
 from .checker import Exercise, Mistake, WrongKind, case, matches
+from .steps import forms, mistakes_with
 
 # ------------------------------------------------------------------------------------------- safe_rms_norm
 
@@ -118,6 +119,48 @@ def _rms_norm_eps_outside(x, gamma, eps=1e-5):
     return (wide / (np.sqrt((wide**2).mean(axis=-1, keepdims=True)) + np.float32(eps)) * gamma).astype(x.dtype)
 
 
+# (x in float32, eps) -> y
+RMS_DIVISORS = [
+    (
+        lambda x, eps: x / np.sqrt((x**2).mean(keepdims=True) + eps),
+        "you averaged over all entries of x, so the rows share one rms; each row has its own",
+    ),
+    (
+        lambda x, eps: x / np.sqrt((x**2).mean(axis=0, keepdims=True) + eps),
+        "you averaged over axis 0, across the batch; RMSNorm averages over the last axis, within each row",
+    ),
+    (
+        lambda x, eps: x / ((x**2).mean(axis=-1, keepdims=True) + eps),
+        "you divided by the mean square; the rms is its root",
+    ),
+    (
+        lambda x, eps: x / np.sqrt(x.var(axis=-1, keepdims=True) + eps),
+        "you divided by the standard deviation, which subtracts the mean; RMSNorm takes the mean of x² as it is",
+    ),
+    (
+        lambda x, eps: x / np.sqrt(x.mean(axis=-1, keepdims=True) ** 2 + eps),
+        "you squared the mean of x; square first, then take the mean",
+    ),
+    (
+        lambda x, eps: x * np.sqrt((x**2).mean(axis=-1, keepdims=True) + eps),
+        "you multiplied by the rms; divide by it",
+    ),
+    (
+        lambda x, eps: x / np.sqrt((x**2).mean(axis=-1, keepdims=True)) + eps,
+        "your epsilon is added after the division; put the mean square + eps in parentheses, under the root",
+    ),
+]
+
+
+def _rms_norm_by(divide):
+    """RMSNorm in float32 with another division: divide(x, eps)."""
+
+    def attempt(x, gamma, eps=1e-5):
+        return (divide(x.astype(np.float32), eps) * gamma).astype(x.dtype)
+
+    return attempt
+
+
 def _rms_norm_sum(x, gamma, eps=1e-5):
     wide = x.astype(np.float32)
     return (wide / np.sqrt((wide**2).sum(axis=-1, keepdims=True) + np.float32(eps)) * gamma).astype(x.dtype)
@@ -220,6 +263,7 @@ SAFE_RMS_NORM = Exercise(
             lambda x, gamma, eps=1e-5: _safe_rms_norm(x, np.ones_like(gamma), eps),
             "you did not multiply by gamma",
         ),
+        *mistakes_with(_rms_norm_by, RMS_DIVISORS),
         Mistake(_rms_norm_sum, "you took the sum of the squares; the rms is the root of their mean"),
         Mistake(_rms_norm_centered, "you subtracted the mean; RMSNorm only divides"),
     ],
@@ -356,6 +400,14 @@ def _two_passes_over_an_iterator(values):
     return mean, m2 / n
 
 
+def _stopped_after_one(values):
+    return next(values), 0.0
+
+
+def _counted_too_late(values):
+    raise ZeroDivisionError
+
+
 def _welford_running_variance(values):
     mean = var = 0.0
     for k, value in enumerate(values, start=1):
@@ -402,9 +454,33 @@ WELFORD = Exercise(
             "you keep all values, in a list or an array; use each value once and keep only the count, the mean and "
             "the sum of squares",
         ),
-        Mistake(
-            _read_as_an_array,
+        *forms(
             "an iterator is not an array: it has no length and no mean; take the values one by one with a for loop",
+            _read_as_an_array,
+            lambda values: (values.mean(), values.var()),
+        ),
+        Mistake(
+            _stopped_after_one,
+            "you return after the first value; does a return stand inside the loop?",
+        ),
+        Mistake(
+            _online(_step, lambda n, mean, m2: (n, mean, m2)),
+            "you returned the count too; asked are the mean and the variance",
+        ),
+        Mistake(
+            _online(_step, lambda n, mean, m2: (mean, m2 / (n + 1))),
+            "your count is one too large at the end; start it at 0 and raise it before it divides",
+        ),
+        Mistake(
+            _online(
+                lambda n, mean, m2, value: (_step(n, mean, m2, value)[0], m2 + _step(n, mean, 0.0, value)[1] / n),
+                lambda n, mean, m2: (mean, m2),
+            ),
+            "you divided every step of the sum of squares by its own count; add up first and divide once, at the end",
+        ),
+        Mistake(
+            _counted_too_late,
+            "you raise the count after it has divided, so the first value is divided by 0; raise it first",
         ),
         Mistake(
             _two_passes_over_an_iterator,
@@ -598,6 +674,52 @@ MERGE_VARIANCES = Exercise(
         Mistake(
             _merged(mean=lambda n_a, mean_a, m2_a, n_b, mean_b, m2_b: _weighted_mean(n_b, mean_a, n_a, mean_b)),
             "your mean has the weights swapped: each mean is weighed by its own count",
+        ),
+        Mistake(
+            _merged(
+                m2=lambda n_a, mean_a, m2_a, n_b, mean_b, m2_b: (
+                    (n_a * m2_a + n_b * m2_b) / (n_a + n_b) + (mean_b - mean_a) ** 2 * n_a * n_b / (n_a + n_b) ** 2
+                )
+            ),
+            "your formula merges variances; a and b hold sums of squares, which are added, and only the distance of "
+            "the means gets a weight",
+        ),
+        Mistake(
+            _merged(m2=lambda n_a, mean_a, m2_a, n_b, mean_b, m2_b: m2_a + m2_b + (mean_b - mean_a) ** 2 * (n_a + n_b)),
+            "you weighed the squared distance between the means by the total count; its weight is the product of the "
+            "counts divided by their sum",
+        ),
+        Mistake(
+            lambda a, b: _merge_variances(a, b)[1:],
+            "you left out the count; return n, mean and m2, so that the result can be merged again",
+        ),
+        Mistake(
+            lambda a, b: (lambda n, mean, m2: (mean, n, m2))(*_merge_variances(a, b)),
+            "you returned the mean first; the order is n, mean, m2",
+        ),
+        Mistake(
+            lambda a, b: (lambda n, mean, m2: (mean, m2 / n))(*_merge_variances(a, b)),
+            "you returned the mean and the variance; asked are n, mean and m2, so that the result can be merged again",
+        ),
+        Mistake(
+            lambda a, b: a + b,
+            "+ puts two tuples behind each other; take them apart first: n_a, mean_a, m2_a = a",
+        ),
+        Mistake(
+            _merged(mean=lambda n_a, mean_a, m2_a, n_b, mean_b, m2_b: mean_a + mean_b),
+            "you added the two means; the mean of both is between them",
+        ),
+        Mistake(
+            _merged(
+                mean=lambda n_a, mean_a, m2_a, n_b, mean_b, m2_b: (mean_a + mean_b) / 2,
+                m2=lambda n_a, mean_a, m2_a, n_b, mean_b, m2_b: m2_a + m2_b,
+            ),
+            "two things at once: the larger part counts for more in the mean, and the distance between the two means "
+            "is spread too",
+        ),
+        Mistake(
+            lambda a, b: (lambda n, mean, m2: (n, mean, np.sqrt(m2)))(*_merge_variances(a, b)),
+            "you took the root of m2; asked is the sum of squares itself",
         ),
         Mistake(
             _merge_by_sums,

@@ -3,6 +3,7 @@
 import numpy as np
 
 from .checker import Exercise, Mistake, WrongKind, case
+from .steps import forms
 
 
 def _unit(vector):
@@ -101,6 +102,38 @@ WEIGHT_NORM = Exercise(
         Mistake(
             _with_lengths(lambda v: np.linalg.norm(v, 2)),
             "you divided by the largest singular value of v; that is spectral norm, here each row has its own length",
+        ),
+        Mistake(
+            _with_lengths(lambda v: v.std(axis=1, keepdims=True)),
+            "you divided by the standard deviation of each row; the length is the root of the sum of squares",
+        ),
+        Mistake(
+            _with_lengths(lambda v: np.abs(v).max(axis=1, keepdims=True)),
+            "you divided by the largest entry of each row; the length is the root of the sum of squares",
+        ),
+        Mistake(
+            _with_lengths(lambda v: v.sum(axis=1, keepdims=True)),
+            "you divided by the sum of each row; the length is the root of the sum of squares",
+        ),
+        Mistake(
+            lambda v, g: g[:, None] * (v - v.mean(axis=1, keepdims=True)) / v.std(axis=1, keepdims=True),
+            "you standardized the rows, as layer norm does with activations; weight norm only sets their length",
+        ),
+        Mistake(
+            lambda v, g: g @ v / np.linalg.norm(v, axis=1, keepdims=True),
+            "your @ multiplies and sums; here every row is multiplied by its own g, with *",
+        ),
+        Mistake(
+            lambda v, g: v * np.linalg.norm(v, axis=1, keepdims=True) / g[:, None],
+            "you divided by g and multiplied by the length; it is the other way round",
+        ),
+        Mistake(
+            lambda v, g: v / (g[:, None] * np.linalg.norm(v, axis=1, keepdims=True)),
+            "you divided by g; multiply by it and divide by the length",
+        ),
+        Mistake(
+            lambda v, g: g[:, None] * v * np.linalg.norm(v, axis=1, keepdims=True),
+            "you multiplied by the length of the row; divide by it",
         ),
         Mistake(
             lambda v, g: v / np.linalg.norm(v, axis=1, keepdims=True),
@@ -213,6 +246,13 @@ def _only_u_normalized(w, u, n_iter):
     return u @ w @ v, u, v
 
 
+def _products_entry_by_entry(w, u, n_iter):
+    for _ in range(n_iter):
+        v = w.T * u
+        u = w * v
+    return u @ w @ v, u, v
+
+
 def _one_matrix_only(w, u, n_iter):
     for _ in range(n_iter):
         u = _unit(w @ u)
@@ -306,6 +346,24 @@ POWER_ITERATION = Exercise(
             "scale after every product",
         ),
         Mistake(_only_u_normalized, "you scale u to length 1, but not v; then u·(Wv) is no longer a stretch"),
+        Mistake(
+            lambda w, u, n_iter: (lambda sigma, u, v: (sigma, sigma * u, v))(*_power_iteration(w, u, n_iter)),
+            "the u you return does not have length 1; scale it after the last product too",
+        ),
+        Mistake(
+            _sigma_by(lambda w, u, v: np.sqrt(u @ w @ v)),
+            "you took the root of u·(Wv); it is sigma already",
+        ),
+        Mistake(
+            _sigma_by(lambda w, u, v: np.linalg.norm(w.T @ u)),
+            "your sigma is the length of W transposed times the new u, half an iteration further than your v; use "
+            "u·(Wv)",
+        ),
+        *forms(
+            "you multiplied entry by entry; the products of matrix and vector need @",
+            _sigma_by(lambda w, u, v: u * w * v),
+            _products_entry_by_entry,
+        ),
         Mistake(
             _scaled_by(lambda x: x / np.abs(x).max()),
             "you divide by the largest entry; the direction is right, but sigma needs vectors of length 1",
@@ -429,6 +487,12 @@ def _u_not_scaled(w, u):
     return w / (_unit(u) @ w @ v), u
 
 
+def _nothing_scaled(w, u):
+    v = w.T @ u
+    u = w @ v
+    return w / (u @ w @ v), u
+
+
 def _u_not_scaled_anywhere(w, u):
     v = _unit(w.T @ u)
     u = w @ v
@@ -485,6 +549,18 @@ SPECTRAL_NORM = Exercise(
             _divided_by(lambda w, new, v, old: (new @ w @ v) ** 2),
             "you divided by the square of sigma, the value that belongs to the product of W transposed and W; take the "
             "root",
+        ),
+        Mistake(
+            _divided_by(lambda w, new, v, old: np.sqrt(new @ w @ v)),
+            "you divided by the root of u·(Wv); it is sigma already",
+        ),
+        Mistake(
+            _nothing_scaled,
+            "neither v nor u has length 1, so u·(Wv) is no stretch; scale after each product",
+        ),
+        Mistake(
+            lambda w, u: (*_spectral_norm(w, u), _power_iteration(w, u, 1)[2]),
+            "you return v too; asked are w / sigma and u",
         ),
         Mistake(
             _divided_by(lambda w, new, v, old: 1 / (new @ w @ v)),

@@ -3,6 +3,7 @@
 import numpy as np
 
 from .checker import Exercise, Mistake, case
+from .steps import AFFINE, MIXED_UP, NORMALIZING, forms, mistakes_with, one_pass
 
 # ------------------------------------------------------------------------------------ update_running_stats
 
@@ -43,9 +44,9 @@ def _updating(mean=lambda x: x.mean(axis=0), var=lambda x: x.var(axis=0, ddof=1)
     return attempt
 
 
-def _update_without_parentheses(running_mean, running_var, x, momentum=0.1):
+def _update_without_parentheses(ddof, running_mean, running_var, x, momentum=0.1):
     mean = 1 - momentum * running_mean + momentum * x.mean(axis=0)
-    return mean, 1 - momentum * running_var + momentum * x.var(axis=0, ddof=1)
+    return mean, 1 - momentum * running_var + momentum * x.var(axis=0, ddof=ddof)
 
 
 def _update_mean_only(running_mean, running_var, x, momentum=0.1):
@@ -100,54 +101,81 @@ UPDATE_RUNNING_STATS = Exercise(
             _updating(var=lambda x: x.var(axis=0)),
             "you stored the biased variance, divided by n; PyTorch stores the unbiased one, divided by n - 1",
         ),
+        one_pass(_updating(var=lambda x: ((x**2).mean(axis=0) - x.mean(axis=0) ** 2) * len(x) / (len(x) - 1))),
         Mistake(
-            _updating(var=lambda x: ((x**2).mean(axis=0) - x.mean(axis=0) ** 2) * len(x) / (len(x) - 1)),
-            "mean(x²) − mean(x)² subtracts two numbers that are almost equal when the mean is large, and their digits "
-            "cancel; subtract the mean first, then square",
-            wrong_anyhow="large mean",
+            _updating(var=lambda x: ((x - x.mean(axis=0)) ** 2).sum(axis=0)),
+            "your variance is the sum of the squared distances; divide it by n - 1",
         ),
         Mistake(
             _updating(var=lambda x: x.var(axis=0), weights=lambda m: (m, 1 - m)),
             "two things at once: you gave momentum to the old value, as Keras does, and you stored the biased "
             "variance; PyTorch weighs the new batch with momentum and divides by n - 1",
         ),
-        Mistake(
-            _updating(mean=lambda x: x.mean(axis=1), var=lambda x: x.var(axis=1, ddof=1)),
+        *forms(
             "you averaged over axis 1, the channels of one sample; each channel has its own statistics, over the batch",
+            _updating(mean=lambda x: x.mean(axis=1), var=lambda x: x.var(axis=1, ddof=1)),
+            _updating(mean=lambda x: x.mean(axis=1), var=lambda x: x.var(axis=1)),
         ),
-        Mistake(
-            _updating(var=lambda x: x.std(axis=0, ddof=1)),
+        *forms(
             "you mixed the standard deviation of the batch into the running variance",
+            _updating(var=lambda x: x.std(axis=0, ddof=1)),
+            _updating(var=lambda x: x.std(axis=0)),
         ),
         Mistake(
             _update_through_the_standard_deviation,
             "you averaged standard deviations and squared the result; the buffer averages variances",
         ),
-        Mistake(
-            _updating(weights=lambda m: (0, 1)),
+        *forms(
             "you returned the statistics of this batch; the old buffers and momentum have no part in it",
+            _updating(weights=lambda m: (0, 1)),
+            _updating(weights=lambda m: (0, 1), var=lambda x: x.var(axis=0)),
         ),
-        Mistake(
-            _updating(weights=lambda m: (1, m)),
+        *forms(
             "you added the new batch without shrinking the old value, so the buffers grow without end; the two "
             "weights must add up to 1",
+            _updating(weights=lambda m: (1, m)),
+            _updating(weights=lambda m: (1, m), var=lambda x: x.var(axis=0)),
         ),
-        Mistake(
-            _update_without_parentheses,
+        *forms(
             "without parentheses 1 - momentum * old is not (1 - momentum) * old: a product is computed before a "
             "difference",
+            lambda *args, **kwargs: _update_without_parentheses(1, *args, **kwargs),
+            lambda *args, **kwargs: _update_without_parentheses(0, *args, **kwargs),
+        ),
+        Mistake(
+            _updating(mean=lambda x: x, var=lambda x: x),
+            "you mixed in the batch itself; mixed in are its mean and its variance, one number per channel",
+        ),
+        Mistake(
+            _updating(var=lambda x: x.var(axis=0) * (len(x) - 1) / len(x)),
+            "you multiplied by (n - 1) / n, which makes the biased variance smaller still; the unbiased one is n / (n "
+            "- 1) times as large",
+        ),
+        Mistake(
+            _updating(var=lambda x: x.var(axis=0) * x.size / (x.size - 1)),
+            "your n is the number of all entries; n is the number of rows, len(x)",
+        ),
+        Mistake(
+            _updating(var=lambda x: x.var(axis=0, ddof=1) ** 2),
+            "you squared the variance of the batch; it is a square already",
+        ),
+        Mistake(
+            _updating(mean=lambda x: x.mean(axis=0, keepdims=True), var=lambda x: x.var(0, ddof=1, keepdims=True)),
+            "your statistics kept the batch axis; the buffers have shape (C,), so leave out keepdims",
         ),
         Mistake(
             _updating(weights=lambda m: (m, m)),
             "you gave momentum to both, the old value and the batch; the two weights must add up to 1",
         ),
-        Mistake(
-            _updating(weights=lambda m: (0.5, 0.5)),
+        *forms(
             "you took the plain average of old and new; momentum is the weight of the new batch",
+            _updating(weights=lambda m: (0.5, 0.5)),
+            _updating(weights=lambda m: (0.5, 0.5), var=lambda x: x.var(axis=0)),
         ),
-        Mistake(
-            _updating(weights=lambda m: (0.9, 0.1)),
+        *forms(
             "you ignored the argument momentum and always used 0.1",
+            _updating(weights=lambda m: (0.9, 0.1)),
+            _updating(weights=lambda m: (0.9, 0.1), var=lambda x: x.var(axis=0)),
         ),
         Mistake(
             _update_mean_only,
@@ -161,9 +189,10 @@ UPDATE_RUNNING_STATS = Exercise(
             _update_around_the_running_mean,
             "your variance is taken around the running mean; the variance of a batch is taken around its own mean",
         ),
-        Mistake(
-            _updating(mean=lambda x: x.mean(), var=lambda x: x.var(ddof=1)),
+        *forms(
             "you averaged over all entries of x, so the channels share one mean and variance; each has its own",
+            _updating(mean=lambda x: x.mean(), var=lambda x: x.var(ddof=1)),
+            _updating(mean=lambda x: x.mean(), var=lambda x: x.var()),
         ),
     ],
 )
@@ -197,10 +226,21 @@ TORCH_MOMENTUM_FROM_KERAS = Exercise(
         ),
         Mistake(
             lambda keras_momentum: keras_momentum - 1,
-            "your sign is turned round: a momentum lies between 0 and 1",
+            "your difference has the wrong sign; a momentum lies between 0 and 1",
+        ),
+        *forms(
+            "your result leaves the range from 0 to 1; both momenta are weights, and the two weights add up to 1",
+            lambda keras_momentum: -keras_momentum,
+            lambda keras_momentum: 1 + keras_momentum,
+        ),
+        *forms(
+            "you multiplied momentum by itself or by the other weight; asked is the other weight itself",
+            lambda keras_momentum: (1 - keras_momentum) * keras_momentum,
+            lambda keras_momentum: 1 - keras_momentum**2,
+            lambda keras_momentum: keras_momentum**2,
         ),
         Mistake(
-            lambda keras_momentum: 1 / keras_momentum if keras_momentum else np.inf,
+            lambda keras_momentum: 1 / keras_momentum,
             "you took the reciprocal; the two are weights of one average, and weights add up to 1",
         ),
         Mistake(
@@ -257,15 +297,16 @@ def _eval_cases(rng):
     ]
 
 
-def _evaluating(mean=None, var=None, divisor=None, affine=True, shape=_channel):
-    """Eval mode with other statistics, another divisor, no gamma and beta, or vectors on another axis."""
+def _evaluating(mean=None, var=None, normalize=None, affine=None, whole=None, shape=_channel):
+    """Eval mode with other statistics, another step, or vectors on another axis."""
+    normalize = normalize or (lambda x, mean, var, eps: (x - mean) / np.sqrt(var + eps))
+    affine = affine or (lambda y, gamma, beta: gamma * y + beta)
+    whole = whole or (lambda x, mean, var, g, b, eps: affine(normalize(x, mean, var, eps), g, b))
 
     def attempt(x, gamma, beta, running_mean, running_var, eps=1e-5):
         mu = running_mean if mean is None else mean(x, running_mean)
         v = running_var if var is None else var(x, running_var)
-        d = np.sqrt(v + eps) if divisor is None else divisor(v, eps)
-        y = (x - shape(mu)) / shape(d)
-        return shape(gamma) * y + shape(beta) if affine else y
+        return whole(x, *map(shape, (mu, v, gamma, beta)), eps)
 
     return attempt
 
@@ -308,6 +349,23 @@ BATCH_NORM_EVAL = Exercise(
             "you normalized with the statistics of this batch; that is train mode, eval mode uses the stored ones",
         ),
         Mistake(
+            lambda x, gamma, beta, running_mean, running_var, eps=1e-5: (
+                _channel(gamma) * (x - x.mean(axis=0)) / np.sqrt(x.var(axis=0) + eps) + _channel(beta)
+            ),
+            "you normalized with statistics of this batch, and per pixel; eval mode uses the stored ones, one per "
+            "channel",
+        ),
+        Mistake(
+            _evaluating(shape=lambda v: v[:, None]),
+            "your [:, None] lines the vectors up with H, the third axis; to reach the channels they need two axes of "
+            "size 1 behind them, one for H and one for W",
+        ),
+        Mistake(
+            _evaluating(shape=lambda v: v.reshape(-1, 1, 1, 1)),
+            "your vectors line up with the first axis, N; to reach the channels they need two axes of size 1 behind "
+            "them, and no third",
+        ),
+        Mistake(
             _evaluating(mean=_batch_mean),
             "you subtracted the mean of this batch; eval mode subtracts the stored mean",
         ),
@@ -324,64 +382,19 @@ BATCH_NORM_EVAL = Exercise(
         ),
         Mistake(
             lambda x, gamma, beta, running_mean, running_var, eps=1e-5: (
-                _channel(gamma) * (x - _channel(running_mean / np.sqrt(running_var + eps))) + _channel(beta)
-            ),
-            "without parentheses only the mean is divided: a quotient is computed before a difference",
-        ),
-        Mistake(
-            lambda x, gamma, beta, running_mean, running_var, eps=1e-5: (
-                _channel(gamma) * x - _channel(running_mean / np.sqrt(running_var + eps)) + _channel(beta)
-            ),
-            "without parentheses gamma multiplies x alone and the root divides the mean alone; put x minus the mean in "
-            "parentheses",
-        ),
-        Mistake(
-            lambda x, gamma, beta, running_mean, running_var, eps=1e-5: (
-                _channel(gamma) * x / _channel(np.sqrt(running_var + eps)) + _channel(beta)
-            ),
-            "you did not subtract the stored mean",
-        ),
-        Mistake(
-            lambda x, gamma, beta, running_mean, running_var, eps=1e-5: (
-                _channel(gamma) * (x - _channel(running_mean)) + _channel(beta)
-            ),
-            "you subtracted the stored mean but did not divide by the root of the stored variance",
-        ),
-        Mistake(
-            lambda x, gamma, beta, running_mean, running_var, eps=1e-5: (
-                _channel(gamma) * (x - _channel(running_mean)) / _channel(np.sqrt(running_var + eps))
-            ),
-            "you applied gamma but not beta",
-        ),
-        Mistake(
-            lambda x, gamma, beta, running_mean, running_var, eps=1e-5: (
                 (x - _channel(running_mean)) / np.sqrt(_channel(running_var) + eps) * gamma + beta
             ),
             "your statistics line up with the channels, but gamma and beta of shape (C,) meet the last axis, W; it "
             "goes unnoticed when C equals W",
         ),
-        Mistake(
-            _evaluating(divisor=lambda v, eps: np.sqrt(v) + eps),
-            "your epsilon is outside the root: you added it to the standard deviation, it belongs to the variance",
-        ),
-        Mistake(
-            _evaluating(divisor=lambda v, eps: np.sqrt(v)),
-            "you left out epsilon, so a channel with a tiny stored variance is scaled too much",
-        ),
-        Mistake(
-            _evaluating(divisor=lambda v, eps: np.sqrt(v + 1e-5)),
-            "you ignored the argument eps and always used 1e-5",
-        ),
-        Mistake(
-            _evaluating(divisor=lambda v, eps: v + eps),
-            "you divided by the variance; the standard deviation is its root",
-        ),
+        *mistakes_with(lambda step: _evaluating(normalize=step), NORMALIZING),
+        *mistakes_with(lambda step: _evaluating(affine=step), AFFINE),
+        *mistakes_with(lambda step: _evaluating(whole=step), MIXED_UP),
         Mistake(
             _evaluating(var=lambda x, v: v * (x.size / x.shape[1]) / max(x.size / x.shape[1] - 1, 1)),
             "you multiplied the stored variance by n / (n - 1); it was stored unbiased already, and the n of this "
             "batch has no part in it",
         ),
-        Mistake(_evaluating(affine=False), "you did not apply gamma and beta"),
         Mistake(
             _evaluating(shape=lambda v: v),
             "your vectors of shape (C,) line up with the last axis, W, and not with the channels; it goes unnoticed "

@@ -3,12 +3,17 @@
 import numpy as np
 
 from .checker import Exercise, Mistake, case
+from .steps import NO_PARENTHESES, in_float32, one_pass
 
 
 def _standardize(x):
     """(x - mean) / standard deviation of one vector, the variance divided by the count."""
     x = np.asarray(x, dtype=float)
     return (x - x.mean()) / np.sqrt(((x - x.mean()) ** 2).mean())
+
+
+def _standardize_as_it_comes(x):
+    return (x - x.mean()) / x.std()
 
 
 def _cases(rng):
@@ -41,7 +46,7 @@ STANDARDIZE = Exercise(
         ),
         Mistake(
             lambda x: x - x.mean() / x.std(),
-            "without parentheses only the mean is divided: a quotient is computed before a difference",
+            NO_PARENTHESES,
         ),
         Mistake(
             lambda x: (x - x.mean()) / np.abs(x - x.mean()).mean(),
@@ -55,16 +60,38 @@ STANDARDIZE = Exercise(
             lambda x: (x - x.mean()) / np.sqrt((x**2).mean()),
             "your divisor is the root mean square of x itself; subtract the mean before you square",
         ),
+        Mistake(lambda x: (x.mean() - x) / x.std(), "your difference has the wrong sign: it is x minus its mean"),
+        Mistake(lambda x: (x - x.mean()) * x.std(), "you multiplied by the standard deviation; divide by it"),
+        Mistake(
+            lambda x: x / np.linalg.norm(x),
+            "you divided by the length of x as a vector; subtract the mean, then divide by the standard deviation",
+        ),
+        Mistake(
+            lambda x: x / x.max(),
+            "you divided by the largest value; asked is mean 0 and standard deviation 1",
+        ),
+        Mistake(
+            lambda x: x / x.sum(),
+            "you made the sum 1; asked is mean 0 and standard deviation 1",
+        ),
+        Mistake(
+            lambda x: (x - x.mean()) / np.sqrt(x.var() + 1e-5),
+            "you added an epsilon to the variance, as norms do; here the answer has exactly standard deviation 1",
+        ),
+        Mistake(
+            lambda x: (x - x.mean()) / (x.std() + 1e-5),
+            "you added an epsilon to the standard deviation; here the answer has exactly standard deviation 1",
+        ),
+        Mistake(
+            lambda x: x / np.sqrt((x**2).mean()),
+            "you divided by the root mean square without subtracting the mean; the mean is not yet 0",
+        ),
         Mistake(
             lambda x: (x - np.median(x)) / x.std(),
             "you subtracted the median; asked is mean 0",
         ),
-        Mistake(
-            lambda x: (x - x.mean()) / np.sqrt((x**2).mean() - x.mean() ** 2),
-            "mean(x²) − mean(x)² subtracts two numbers that are almost equal when the mean is large, and their digits "
-            "cancel; subtract the mean first, then square",
-            wrong_anyhow="large mean",
-        ),
+        in_float32(_standardize_as_it_comes),
+        one_pass(lambda x: (x - x.mean()) / np.sqrt((x**2).mean() - x.mean() ** 2)),
         Mistake(
             lambda x: (x - x.min()) / (x.max() - x.min()),
             "you moved the numbers into the range 0 to 1; asked is mean 0 and standard deviation 1",
