@@ -767,6 +767,12 @@ def test_panels_that_would_be_squeezed_stand_below_each_other():
     assert heights[400] > heights[520] > heights[680]
 
 
+def test_rows_of_axes_below_each_other_are_lower():
+    explorer = simple(lambda n: [points(n, n), points(n, n, panel=1)], panels=[Panel(), Panel()], height=200)
+    heights = {width: height for width, height, _ in all_layouts(explorer.stage.spec)}
+    assert heights == {680: 200, 935: 200, 520: 200, 400: 300}
+
+
 def test_a_width_without_room_for_the_labels_is_left_out():
     explorer = simple(lambda n: [lines([0, 1], [0, 1], label="w" * 45)])
     assert [width for width, _, _ in all_layouts(explorer.stage.spec)] == [680, 935, 520]

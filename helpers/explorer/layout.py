@@ -15,7 +15,7 @@ CHARACTER = 8.2  # pixels of one character of that size, on average
 CELL = 38  # pixels, the largest side of a cell
 MIN_AXES = 200  # pixels that a panel with axes should have, besides the room for its labels
 MIN_CELL, MIN_WRITTEN_CELL = 16, 27  # the same for one cell, and for one with a number in it
-STACKED = 0.75  # of the height remains for each of several rows, so that controls and picture fit on a screen
+STACKED = 0.75  # of the height is left for each of several rows of axes, so that more of them fit on a screen
 OUTER = ("box", "ends", "xlim", "ylim", "xticks", "yticks")  # what depends on the width of the picture
 
 
@@ -107,12 +107,12 @@ def lay_out(panels, marks, height, width=WIDTH):
     """
     _refuse_cells_in_axes(panels, marks)
     rows = _rows(panels, marks, width) if width < WIDTH else [list(range(len(panels)))]
-    if len(rows) > 1:
-        height *= STACKED
     placed, top = [], 0
     for row in rows:
-        here = _lay_out_row(row, panels, marks, height, width, top)
-        top = _bottom(here, top, height)
+        low = len(rows) > 1 and not all(panels[index].bare for index in row)
+        own = height * STACKED if low else height
+        here = _lay_out_row(row, panels, marks, own, width, top)
+        top = _bottom(here, top, own)
         placed += here
     return {"width": width, "height": top, "panels": placed}
 

@@ -151,7 +151,7 @@ def compare(page, explorer, name):
         for index in (0, count(explorer) // 2, count(explorer) - 1):
             page.evaluate("(choices) => stages[0].model.move(choices)", choices(explorer, index))
             browser = page.evaluate(READ)
-            assert browser["box"] == f"0 0 {width} {height}"
+            assert browser["box"] == f"0 0 {width} {height:g}"
             marks = _frame(explorer.marks, index, number)
             _, drawn = draw_figure({"width": width, "height": height, "panels": panels}, marks)
             order = sorted(range(len(marks)), key=lambda k: marks[k]["style"]["panel"])
