@@ -106,6 +106,11 @@ def _group_norm_not_put_back(x, groups, gamma, beta, eps=1e-5):
     return _in_groups(_group_norm(x, groups, gamma, beta, eps), groups)
 
 
+def _group_norm_rows_of_all_images(x, groups, gamma, beta, eps=1e-5):
+    y = standardize(x.reshape(groups, -1), 1, eps).reshape(x.shape)
+    return _channel(gamma) * y + _channel(beta)
+
+
 def _group_norm_by_slices(x, groups, gamma, beta, eps=1e-5):
     parts = []
     for block in np.split(x, groups, axis=1):
@@ -138,6 +143,11 @@ GROUP_NORM = Exercise(
         Mistake(
             _group_norm_of_size,
             "you took groups for the number of channels in a group; it is the number of groups",
+        ),
+        Mistake(
+            _group_norm_rows_of_all_images,
+            "you reshaped to (groups, -1), which cuts the whole batch into as many pieces as there are groups; every "
+            "image has its own groups",
         ),
         Mistake(
             _group_norm_gamma_per_group,
@@ -257,6 +267,20 @@ def _adain_eps_outside(content, style, eps=1e-5):
     return (_std(style, 0) + eps) * centered / (_std(content, 0) + eps) + style.mean(axis=PIXELS, keepdims=True)
 
 
+def _adain_eps_on_the_divisor(content, style, eps=1e-5):
+    centered = content - content.mean(axis=PIXELS, keepdims=True)
+    return _std(style, 0) * centered / (_std(content, 0) + eps) + style.mean(axis=PIXELS, keepdims=True)
+
+
+def _adain_without_parentheses(content, style, eps=1e-5):
+    mean, style_mean = (x.mean(axis=PIXELS, keepdims=True) for x in (content, style))
+    return _std(style, eps) * content - mean / _std(content, eps) + style_mean
+
+
+def _adain_by_style(content, style, eps=1e-5):
+    return (content - style.mean(axis=PIXELS, keepdims=True)) / _std(style, eps)
+
+
 def _adain_without_eps(content, style, eps=1e-5):
     return _adain(content, style, 0.0)
 
@@ -346,6 +370,18 @@ ADAIN = Exercise(
             "your epsilon is added to both standard deviations; it belongs to both variances, under the root",
         ),
         Mistake(
+            _adain_eps_on_the_divisor,
+            "your epsilon is added to the standard deviation of content; here both variances get it, under the root",
+        ),
+        Mistake(
+            _adain_without_parentheses,
+            "without parentheses only the mean of content is divided; put content - mean in parentheses",
+        ),
+        Mistake(
+            _adain_by_style,
+            "you normalized content with the mean and spread of style; its own go away, those of style come in",
+        ),
+        Mistake(
             _adain_without_eps,
             "you left out epsilon; it is added to both variances, under the root",
         ),
@@ -431,6 +467,16 @@ def _weights_over_rms(w, gain, eps=1e-5):
     return _unit(gain, w) * w / np.sqrt((w**2).mean(axis=axes, keepdims=True) + eps)
 
 
+def _weights_centered_to_length_one(w, gain, eps=1e-5):
+    axes = tuple(range(1, w.ndim))
+    centered = w - w.mean(axis=axes, keepdims=True)
+    return _unit(gain, w) * centered / np.sqrt((centered**2).sum(axis=axes, keepdims=True))
+
+
+def _weights_kernels_only(w, gain, eps=1e-5):
+    return gain[:, None, None, None] * standardize(w, (1, 2, 3), eps)
+
+
 def _weights_gain_first(w, gain, eps=1e-5):
     return standardize(_unit(gain, w) * w, tuple(range(1, w.ndim)), eps)
 
@@ -489,6 +535,14 @@ WEIGHT_STANDARDIZE = Exercise(
         Mistake(
             _weights_with(gain=lambda y, gain: gain[:, None] * y),
             "your [:, None] fits a matrix; a kernel needs an axis of size 1 for each axis behind the first",
+        ),
+        Mistake(
+            _weights_kernels_only,
+            "your axes fit a kernel only; a matrix has no axis 2 and 3",
+        ),
+        Mistake(
+            _weights_centered_to_length_one,
+            "you divided by the length of the centered weights; divide by their standard deviation",
         ),
         Mistake(
             _weights_gain_first,
