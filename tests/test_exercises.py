@@ -1389,6 +1389,38 @@ BY_HAND = {
     "my_fold_gamma": [
         (case(np.array([2, 3]), np.array([[1, 10], [100, 1000]]), np.array([5, 6])), ([[2, 20], [300, 3000]], [5, 6])),
     ],
+    "my_group_norm": [
+        # two groups of two channels with one pixel: 1 and 3 become -0.5 and 0.5, 5 and 7 too
+        (
+            case(np.array([1, 3, 5, 7]).reshape(1, 4, 1, 1), 2, *np.array([[2, 4, 6, 8], [10, 20, 30, 40]]), eps=3),
+            np.reshape([9, 22, 27, 44], (1, 4, 1, 1)),
+        ),
+        # two channels of two pixels in one group: mean 3, variance 3.5
+        (
+            case(np.array([[[[1, 2]], [[3, 6]]]]), 1, np.array([1, 2]), np.array([10, 20]), eps=0.5),
+            [[[[9, 9.5]], [[20, 23]]]],
+        ),
+        (case(PAIR.reshape(1, 1, 1, 2), 1, ONE, NONE), [[[[-HALF, HALF]]]]),
+    ],
+    "my_adain": [
+        # content: mean 2, root of 1 + 3; style: mean 10, root of 1 + 3 and mean 8, root of 13 + 3
+        (
+            case(
+                np.array([[[1, 3]], [[1, 3]]]), np.array([[[9], [11]], [[8 - np.sqrt(13)], [8 + np.sqrt(13)]]]), eps=3
+            ),
+            [[[9, 11]], [[6, 10]]],
+        ),
+        # sqrt(5) times PAIR has variance 15e-5, with the usual eps 16e-5
+        (
+            case(PAIR.reshape(1, 1, 2), 1 + np.sqrt(5) * PAIR[None]),
+            [[[1 - np.sqrt(16e-5) * HALF, 1 + np.sqrt(16e-5) * HALF]]],
+        ),
+    ],
+    "my_weight_standardize": [
+        (case(np.array([[1, 3], [5, 7]]), np.array([2, 10]), eps=3), [[-1, 1], [-5, 5]]),
+        (case(np.array([[[[1, 2]], [[3, 6]]]]), np.array([4]), eps=0.5), [[[[-4, -2]], [[0, 6]]]]),
+        (case(PAIR.T, ONE), [[-HALF, HALF]]),
+    ],
 }
 
 
