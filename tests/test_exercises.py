@@ -1394,7 +1394,6 @@ BY_HAND = {
     "my_fold_gamma": [
         (case(np.array([2, 3]), np.array([[1, 10], [100, 1000]]), np.array([5, 6])), ([[2, 20], [300, 3000]], [5, 6])),
     ],
-<<<<<<< HEAD
     "my_group_norm": [
         # two groups of two channels with one pixel: 1 and 3 become -0.5 and 0.5, 5 and 7 too
         (
@@ -1426,7 +1425,6 @@ BY_HAND = {
         (case(np.array([[1, 3], [5, 7]]), np.array([2, 10]), eps=3), [[-1, 1], [-5, 5]]),
         (case(np.array([[[[1, 2]], [[3, 6]]]]), np.array([4]), eps=0.5), [[[[-4, -2]], [[0, 6]]]]),
         (case(PAIR.T, ONE), [[-HALF, HALF]]),
-=======
     # x̂ is -1/2 and 1/2, g is 4 and 2: mean(g) = 3, mean(g · x̂) = -1/2
     "my_layer_norm_backward": [
         (
@@ -1457,7 +1455,6 @@ BY_HAND = {
             case(np.array([[0.0], [1]]), PAIR, ONE),
             ([[-0.125 / np.sqrt(4e-5)], [0.125 / np.sqrt(4e-5)]], [HALF], [1]),
         ),
->>>>>>> refs/heads/grad
     ],
 }
 
