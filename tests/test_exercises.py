@@ -1425,6 +1425,7 @@ BY_HAND = {
         (case(np.array([[1, 3], [5, 7]]), np.array([2, 10]), eps=3), [[-1, 1], [-5, 5]]),
         (case(np.array([[[[1, 2]], [[3, 6]]]]), np.array([4]), eps=0.5), [[[[-4, -2]], [[0, 6]]]]),
         (case(PAIR.T, ONE), [[-HALF, HALF]]),
+    ],
     # x̂ is -1/2 and 1/2, g is 4 and 2: mean(g) = 3, mean(g · x̂) = -1/2
     "my_layer_norm_backward": [
         (
