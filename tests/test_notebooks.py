@@ -79,6 +79,20 @@ def test_its_minutes_are_those_of_its_core_path(lesson):
     assert int(exercises) % 5 == 0
 
 
+def test_the_map_in_start_here_names_every_lesson_with_its_title_question_and_minutes():
+    """The minutes are those that the lesson itself states; a row without a link is the map's own lesson."""
+    listed = {}
+    for number, words, minutes in re.findall(r"^\| \[?(\d\d) (.+) \| (\d+) \|$", prose(LESSONS[0]), flags=re.MULTILINE):
+        listed[number] = (words, minutes)
+    for path in LESSONS:
+        first = read(path).cells[0].source
+        title, question = re.match(r"# \d\d ([^:]+): (.+)", first).groups()
+        words, minutes = listed[path.stem[:2]]
+        link = title if path == LESSONS[0] else f"{title}]({path.name})"
+        assert words.startswith(link + " | ") and minutes == re.search(r"\*\*Time\*\*\D+(\d+) minutes", first)[1]
+        assert path == LESSONS[0] or f" | {question} | " in words
+
+
 def test_the_setup_cell_is_the_first_code_cell_folded_behind_a_line_that_says_so(lesson):
     setup = code_cells(lesson)[0]
     assert tags(setup) == {"setup"} and is_hidden(setup)
@@ -213,7 +227,8 @@ def test_each_exercise_is_a_stub_to_do_and_a_hidden_solution_that_passes(lesson)
     for name, stub, solution in zip(exercise_names(lesson), stubs, solutions, strict=True):
         assert name.startswith("my_")
         assert stub.source.splitlines()[-1] == f'check_exercise("{name}", {name})'
-        assert solution.source.splitlines()[-1] == f'check_exercise("{name}", {name}, solution=True)'
+        checked = ast.unparse(ast.parse(solution.source).body[-1])  # a long name breaks it over lines
+        assert checked == f"check_exercise('{name}', {name}, solution=True)"
         assert stub.outputs[0].text.startswith(f"TODO - {name}: ")
         assert solution.outputs[0].text.startswith(f"PASS - solution of {name}: ")
         assert solution.metadata.get("jupyter", {}).get("source_hidden") is True

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from .checker import Exercise, Mistake, case
-from .steps import affine_case, affine_mistakes, norm_over, standardize
+from .steps import affine_case, affine_mistakes, forms, norm_over, standardize
 
 # ------------------------------------------------------------------------------- my_layer_norm_tuple_axes
 
@@ -64,6 +64,25 @@ def _on(axes_of):
     return attempt
 
 
+def _with_var(var):
+    """The right mean, and var(x, axis) for the variance."""
+
+    def attempt(x, axis, gamma, beta, eps=1e-5):
+        return gamma * (x - x.mean(axis=axis, keepdims=True)) / np.sqrt(var(x, axis) + eps) + beta
+
+    return attempt
+
+
+def _var_of_var(x, axis):
+    for a in axis:
+        x = x.var(axis=a, keepdims=True)
+    return x
+
+
+def _mean_of_vars(x, axis):
+    return np.mean([x.var(axis=a, keepdims=True).mean(axis=axis, keepdims=True) for a in axis], axis=0)
+
+
 def _reshaped(x, axis, gamma, beta, eps=1e-5):
     last = np.moveaxis(x, axis, range(-len(axis), 0))
     flat = last.reshape(*last.shape[: -len(axis)], -1)
@@ -98,6 +117,28 @@ LAYER_NORM_TUPLE_AXES = Exercise(
         Mistake(
             _on(lambda x, axis: None),
             "you averaged over all of x, so the samples share one mean; average over `axis` only",
+        ),
+        *forms(
+            "you averaged over the same axes in every case; pass `axis` on to mean and variance",
+            _on(lambda x, axis: (1, 2)),
+            _on(lambda x, axis: (-2, -1)),
+        ),
+        Mistake(
+            _on(lambda x, axis: 0),
+            "you averaged over axis 0, across the samples; average over `axis`",
+        ),
+        Mistake(
+            _with_var(lambda x, axis: x.var(axis=-1, keepdims=True)),
+            "your variance is taken over the last axis only; mean and variance are both taken over `axis`",
+        ),
+        Mistake(
+            _with_var(_var_of_var),
+            "you took the variance axis by axis, so it is a variance of variances; give `axis` to one call of var",
+        ),
+        Mistake(
+            _with_var(_mean_of_vars),
+            "you averaged the variances of single axes, which misses how far their means are apart; give `axis` to one "
+            "call of var",
         ),
         Mistake(
             _one_axis_after_the_other,
@@ -146,9 +187,70 @@ def _pixel_by_pixel(x, gamma, beta, eps=1e-6):
     return y
 
 
+def _back_by_reshape(x, gamma, beta, eps=1e-6):
+    last = x.transpose(0, 2, 3, 1)
+    return (gamma * standardize(last, -1, eps) + beta).reshape(x.shape)
+
+
+def _var_over_pixels(x, gamma, beta, eps=1e-6):
+    y = (x - x.mean(axis=1, keepdims=True)) / np.sqrt(x.var(axis=(2, 3), keepdims=True) + eps)
+    return _channel(gamma) * y + _channel(beta)
+
+
+def _eps_like_the_exercise(mistake):
+    """The common mistakes have eps = 1e-5 unless told otherwise; this exercise has 1e-6."""
+
+    def attempt(x, gamma, beta, eps=1e-6):
+        return mistake.function(x, gamma, beta, eps)
+
+    return replace(mistake, function=attempt)
+
+
 def _gamma_on_the_width(x, gamma, beta, eps=1e-6):
     return gamma * standardize(x, 1, eps) + beta
 
+
+_CHANNEL_MISTAKES = [
+    Mistake(
+        norm_over(-1, _channel),
+        "you averaged over the last axis, the width; the channels are axis 1",
+    ),
+    Mistake(
+        norm_over((2, 3), _channel),
+        "you averaged over the pixels of a channel, which is instance norm; here each pixel averages its channels",
+    ),
+    Mistake(
+        norm_over((1, 2, 3), _channel),
+        "you averaged over channels and pixels together, as GroupNorm(1, C) does; here each pixel has its own mean",
+    ),
+    Mistake(
+        norm_over((0, 2, 3), _channel),
+        "you averaged over images and pixels; that is batch norm, here each pixel averages its channels",
+    ),
+    Mistake(norm_over(0, _channel), "you averaged over the batch; each pixel averages its own channels, axis 1"),
+    Mistake(
+        norm_over((0, 1), _channel),
+        "you averaged over images and channels together; each pixel of each image has its own mean",
+    ),
+    Mistake(
+        _var_over_pixels,
+        "your variance runs over the pixels of a channel; mean and variance both run over the channels, axis 1",
+    ),
+    Mistake(
+        _back_by_reshape,
+        "reshape gives the right shape and mixes up the entries; bring the channels back with transpose or np.moveaxis",
+    ),
+    Mistake(
+        lambda x, gamma, beta, eps=1e-6: _channel_layer_norm(x, gamma, beta),
+        "you ignored the argument eps and always used 1e-6",
+    ),
+    Mistake(
+        _gamma_on_the_width,
+        "your gamma and beta line up with the last axis, the width, and not with the channels; it goes unnoticed "
+        "when C equals W",
+    ),
+    *affine_mistakes(1, _channel),
+]
 
 CHANNEL_LAYER_NORM = Exercise(
     name="my_channel_layer_norm",
@@ -157,31 +259,7 @@ CHANNEL_LAYER_NORM = Exercise(
     cases=_channel_cases,
     tol=1e-4,
     variants=[_channels_last, _pixel_by_pixel],
-    mistakes=[
-        Mistake(
-            norm_over(-1, _channel),
-            "you averaged over the last axis, the width; the channels are axis 1",
-        ),
-        Mistake(
-            norm_over((2, 3), _channel),
-            "you averaged over the pixels of a channel, which is instance norm; here each pixel averages its channels",
-        ),
-        Mistake(
-            norm_over((1, 2, 3), _channel),
-            "you averaged over channels and pixels together, as GroupNorm(1, C) does; here each pixel has its own mean",
-        ),
-        Mistake(
-            norm_over((0, 2, 3), _channel),
-            "you averaged over images and pixels; that is batch norm, here each pixel averages its channels",
-        ),
-        Mistake(norm_over(0, _channel), "you averaged over the batch; each pixel averages its own channels, axis 1"),
-        Mistake(
-            _gamma_on_the_width,
-            "your gamma and beta line up with the last axis, the width, and not with the channels; it goes unnoticed "
-            "when C equals W",
-        ),
-        *affine_mistakes(1, _channel),
-    ],
+    mistakes=[_eps_like_the_exercise(mistake) for mistake in _CHANNEL_MISTAKES],
 )
 
 # -------------------------------------------------------------------------------------------- my_project
@@ -256,6 +334,38 @@ PROJECT = Exercise(
         Mistake(
             _changed(plane=lambda x, p: x - p, sphere=lambda x, q: np.sqrt(len(x)) * (x - q) / np.linalg.norm(x - q)),
             "your first vector is the part along (1, ..., 1); the plane holds what is left when you take that away",
+        ),
+        Mistake(
+            _changed(sphere=lambda x, p: np.sqrt(3) * p / np.linalg.norm(p)),
+            "your second vector has length √3, which is right for three features only; the length is √d",
+        ),
+        Mistake(
+            _changed(sphere=lambda x, p: np.sqrt(len(x) - 1) * p / np.linalg.norm(p)),
+            "your second vector has length √(d - 1), as if the variance were divided by d - 1; it is √d",
+        ),
+        Mistake(
+            _changed(sphere=lambda x, p: np.sqrt(len(x)) * p / (p @ p)),
+            "you divided by the squared length of the projection; take the root of it first",
+        ),
+        Mistake(
+            _changed(sphere=lambda x, p: np.sqrt(len(x)) * p * np.linalg.norm(p)),
+            "you multiplied by the length of the projection; divide by it",
+        ),
+        Mistake(
+            _changed(plane=lambda x, p: x - (x @ np.ones(len(x))) / (x @ x) * np.ones(len(x))),
+            "you divided by the squared length of x; divide by that of (1, ..., 1), which is d",
+        ),
+        Mistake(
+            _changed(plane=lambda x, p: x - (x @ np.ones(len(x))) / len(x) * x),
+            "you subtracted a multiple of x; subtract the same multiple of (1, ..., 1)",
+        ),
+        Mistake(
+            _changed(plane=lambda x, p: x + (x @ np.ones(len(x))) / len(x) * np.ones(len(x))),
+            "you added what x has in the direction (1, ..., 1); take it away",
+        ),
+        Mistake(
+            _changed(plane=lambda x, p: p / np.linalg.norm(p)),
+            "you gave the projection length 1 before returning it; the first vector is the projection as it is",
         ),
         Mistake(
             _changed(sphere=lambda x, p: np.sqrt(len(x)) * x / np.linalg.norm(x)),

@@ -3,6 +3,7 @@
 import numpy as np
 
 from .checker import Exercise, Mistake, WrongKind, case
+from .steps import forms
 
 # ------------------------------------------------------------------------------------------ my_rms_norm
 
@@ -68,9 +69,11 @@ RMS_NORM = Exercise(
     tol=1e-5,
     variants=[_einsum, _row_by_row],
     mistakes=[
-        Mistake(
-            _with(lambda x, eps: np.sqrt((x**2).sum(axis=-1, keepdims=True) + eps)),
+        *forms(
             "you took the sum of the squares; RMSNorm takes their mean, so that the length becomes √d and not 1",
+            _with(lambda x, eps: np.sqrt((x**2).sum(axis=-1, keepdims=True) + eps)),
+            _with(lambda x, eps: np.sqrt((x**2).sum(axis=-1, keepdims=True)) + eps),
+            _with(lambda x, eps: np.sqrt((x**2).sum(axis=-1, keepdims=True))),
         ),
         Mistake(
             _with(lambda x, eps: np.sqrt(_mean_square(x)) + eps),
@@ -82,8 +85,41 @@ RMS_NORM = Exercise(
         ),
         Mistake(_layer_norm, "you subtracted the mean; that is layer norm, RMSNorm subtracts nothing"),
         Mistake(
-            _with(lambda x, eps: np.sqrt(x.var(axis=-1, keepdims=True) + eps)),
+            lambda x, gamma, eps=1e-6: gamma * (x - x.mean(axis=-1, keepdims=True)) / np.sqrt(_mean_square(x) + eps),
+            "your root mean square is right, but you subtracted the mean from x; RMSNorm subtracts nothing",
+        ),
+        *forms(
             "you divided by the standard deviation, which leaves the mean out; the root mean square has it in",
+            _with(lambda x, eps: np.sqrt(x.var(axis=-1, keepdims=True) + eps)),
+            _with(lambda x, eps: x.std(axis=-1, keepdims=True) + eps),
+        ),
+        Mistake(
+            lambda x, gamma, eps=1e-6: gamma * x * np.sqrt(_mean_square(x) + eps),
+            "you multiplied by the root mean square; divide by it",
+        ),
+        Mistake(
+            lambda x, gamma, eps=1e-6: _with(lambda x, _: np.sqrt(_mean_square(x)))(x, gamma) + eps,
+            "your epsilon is added to the output; put mean square + eps in parentheses, under the root",
+        ),
+        Mistake(
+            _with(lambda x, eps: np.sqrt(_mean_square(x) + eps**2)),
+            "you squared eps; it is added to the mean square as it is",
+        ),
+        Mistake(
+            _with(lambda x, eps: np.sqrt(np.sqrt(_mean_square(x)) + eps)),
+            "you took the root twice; eps is added to the mean square, and then one root is taken",
+        ),
+        Mistake(
+            _with(lambda x, eps: np.maximum(np.sqrt(_mean_square(x)), eps)),
+            "you took the larger of root mean square and eps; eps is added to the mean square",
+        ),
+        Mistake(
+            _with(lambda x, eps: np.sqrt(_mean_square(x) + 1e-5)),
+            "you ignored the argument eps and always used 1e-5",
+        ),
+        Mistake(
+            _with(lambda x, eps: np.sqrt((x**2).mean(axis=1, keepdims=True) + eps)),
+            "you averaged over axis 1, which is the last one only for a matrix; use axis -1",
         ),
         Mistake(
             _with(lambda x, eps: np.abs(x).mean(axis=-1, keepdims=True) + eps),
@@ -122,6 +158,14 @@ RMS_NORM = Exercise(
         Mistake(
             _with(lambda x, eps: np.sqrt(_mean_square(x) + eps), lambda y, gamma: (1 + gamma) * y),
             "you multiplied by 1 + gamma, as models do that store gamma - 1; here gamma is the scale itself",
+        ),
+        Mistake(
+            _with(lambda x, eps: np.sqrt(_mean_square(x) + eps), lambda y, gamma: y / gamma),
+            "you divided by gamma; it multiplies the normalized vector",
+        ),
+        Mistake(
+            _with(lambda x, eps: np.sqrt(_mean_square(x) + eps), lambda y, gamma: y + gamma),
+            "you added gamma; it multiplies the normalized vector",
         ),
         Mistake(
             lambda x, gamma, eps=1e-6: _rms_norm(gamma * x, np.ones(x.shape[-1]), eps),
@@ -200,6 +244,41 @@ def _eps_outside_32(x, gamma, eps=1e-6):
         return gamma * (x32 / (rms + np.float32(eps))).astype(np.float16)
 
 
+def _all_in_16(x, gamma, eps=1e-6):
+    """Without any cast: NumPy's own mean of float16 adds up in float32, and eps takes the dtype of x."""
+    with np.errstate(all="ignore"):
+        return gamma * (x / np.sqrt((x**2).mean(axis=-1, keepdims=True) + eps))
+
+
+def _all_in_16_from_left(x, gamma, eps=1e-6):
+    with np.errstate(all="ignore"):
+        return gamma * x / np.sqrt((x**2).mean(axis=-1, keepdims=True) + eps)
+
+
+def _rms_16(x, gamma, eps=1e-6):
+    x32 = x.astype(np.float32)
+    rms = np.sqrt((x32 * x32).mean(axis=-1, keepdims=True) + np.float32(eps))
+    with np.errstate(all="ignore"):
+        return gamma * (x / rms.astype(np.float16))
+
+
+def _inverse_rms_16(x, gamma, eps=1e-6):
+    x32 = x.astype(np.float32)
+    rms = np.sqrt((x32 * x32).mean(axis=-1, keepdims=True) + np.float32(eps))
+    with np.errstate(all="ignore"):
+        return gamma * (x * (1 / rms).astype(np.float16))
+
+
+def _no_eps_32(x, gamma, eps=1e-6):
+    with np.errstate(all="ignore"):
+        return gamma * _normalize_32(x, 0).astype(np.float16)
+
+
+def _gamma_first(x, gamma, eps=1e-6):
+    with np.errstate(all="ignore"):
+        return _normalize_32(gamma * x, eps).astype(np.float16)
+
+
 def _sum_32(x, gamma, eps=1e-6):
     x32 = x.astype(np.float32)
     return gamma * (x32 / np.sqrt((x32 * x32).sum(axis=-1, keepdims=True) + np.float32(eps))).astype(np.float16)
@@ -241,10 +320,26 @@ LLAMA_ORDER = Exercise(
             _gemma_order,
             "you multiplied by gamma in float32 and cast once at the end; that is Gemma's order, LLaMA casts first",
         ),
-        Mistake(
-            _pure_16,
+        *forms(
             "you computed the mean of the squares in float16, where the square of 300 is infinite and that of 0.0001 "
             "is 0; cast x to float32 first",
+            _pure_16,
+            _all_in_16,
+            _all_in_16_from_left,
+        ),
+        *forms(
+            "you cast the root mean square to float16 before dividing; divide in float32, then cast the quotient",
+            _rms_16,
+            _inverse_rms_16,
+        ),
+        Mistake(_no_eps_32, "you left out epsilon, so a vector of zeros becomes NaN"),
+        Mistake(
+            lambda x, gamma, eps=1e-6: _llama_order(x, gamma, np.float16(eps)),
+            "you cast eps to float16, where 1e-9 becomes 0; keep it in float32",
+        ),
+        Mistake(
+            _gamma_first,
+            "you multiplied by gamma before normalizing; it has to come after, or the normalization undoes the scale",
         ),
         Mistake(
             _square_16,
@@ -319,6 +414,31 @@ FOLD_GAMMA = Exercise(
             "you divided by gamma; the features are multiplied by it, so the rows of V are too",
         ),
         Mistake(lambda gamma, V, b: gamma[:, None] * V, "the new V is right; return the bias too, as a pair (V, b)"),
+        Mistake(
+            lambda gamma, V, b: (gamma[:, None] * V, np.zeros_like(b)),
+            "you set the bias to 0; it is added after gamma has done its work, so it stays as it is",
+        ),
+        Mistake(
+            lambda gamma, V, b: (gamma[:, None] * V, b + gamma @ V),
+            "you added gamma @ V to the bias, as one does with a beta; gamma only multiplies, so the bias stays",
+        ),
+        Mistake(
+            lambda gamma, V, b: (gamma[:, None] + V, b),
+            "you added gamma to V; the features are multiplied by it, so the rows of V are too",
+        ),
+        Mistake(
+            lambda gamma, V, b: ((1 + gamma)[:, None] * V, b),
+            "you multiplied by 1 + gamma, as models do that store gamma - 1; here gamma is the scale itself",
+        ),
+        Mistake(
+            lambda gamma, V, b: (gamma * V.T, b),
+            "the rows of V are multiplied by the right numbers, but V is transposed; return it in shape (d, out)",
+        ),
+        Mistake(
+            lambda gamma, V, b: (gamma @ V, b),
+            "gamma @ V adds up the features and leaves one number for each output; multiply the rows of V by gamma",
+        ),
+        Mistake(lambda gamma, V, b: (b, gamma[:, None] * V), "you returned the pair in the other order; V comes first"),
         Mistake(lambda gamma, V, b: (V, b), "you returned V as it was; its rows have to be multiplied by gamma"),
     ],
 )

@@ -115,7 +115,7 @@ def sections(run):
     run.cell(setup)
     for part in reversed(parts):
         section(run, part, "sections backwards")
-    if alone < len(parts) / 2:
+    if alone < len(parts) / 3:
         run.findings.append(f"{run.name}: only {alone} of {len(parts)} sections run after a restart and the setup cell")
 
 

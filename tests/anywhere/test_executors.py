@@ -8,7 +8,8 @@ import nbformat
 import pytest
 from conftest import some_lessons
 
-BREAK = "_divide_by_count(_sum_squares(x, axes), _group_size(x, axes)"  # in norms.py: the count of a variance
+VARIANCE = "var = mean_over(y, axes, squared=True)\n"  # in norms.py, and what a careless edit may make of it
+BROKEN = "var = mean_over(y, axes, squared=True) * 1.01\n"
 
 NBCLIENT = """
 import sys, nbformat
@@ -62,14 +63,13 @@ def test_nbconvert_runs_a_lesson_under_a_strange_path_on_two_threads(lesson, run
 
 @pytest.mark.parametrize("executor", ["nbval", "nbclient", "papermill", "nbconvert"])
 def test_a_broken_helper_makes_every_executor_fail(executor, request, run, tree, tmp_path):
-    """The variance divided by n - 1: no crash, only slightly wrong numbers, as after a careless edit."""
+    """A variance that is 1 % too large: no crash, only slightly wrong numbers."""
     lesson, output = tree / "notebooks" / "01_axis_intuition.ipynb", tmp_path / "out.ipynb"
     packages = {"PYTHONPATH": request.getfixturevalue("papermill")} if executor == "papermill" else {}
     norms = tree / "helpers" / "norms.py"
     source = norms.read_text(encoding="utf-8")
-    broken = source.replace(BREAK, f"{BREAK} - 1")
-    assert broken.count(f"{BREAK} - 1") == 1
-    norms.write_text(broken, encoding="utf-8")
+    assert source.count(VARIANCE) == 1
+    norms.write_text(source.replace(VARIANCE, BROKEN), encoding="utf-8")
     result = run(*command(executor, lesson, output), cwd=tree, **packages)
     assert result.returncode != 0
     assert "FAIL - " in result.stdout + result.stderr, "the reader is told which check failed"
@@ -80,7 +80,7 @@ def test_without_strict_mode_a_failing_check_is_a_line_and_not_an_error(executor
     """What a learner sees who experiments with a helper: FAIL lines, and a lesson that runs to its end."""
     lesson, output = tree / "notebooks" / "01_axis_intuition.ipynb", tmp_path / "out.ipynb"
     norms = tree / "helpers" / "norms.py"
-    norms.write_text(norms.read_text(encoding="utf-8").replace(BREAK, f"{BREAK} - 1"), encoding="utf-8")
+    norms.write_text(norms.read_text(encoding="utf-8").replace(VARIANCE, BROKEN), encoding="utf-8")
     result = run(*command(executor, lesson, output), cwd=tree, HELPERS_STRICT="")
     assert result.returncode == 0, result.stderr[-2000:]
     last = nbformat.read(output, as_version=4).cells[-1].outputs[0].text
