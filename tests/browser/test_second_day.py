@@ -27,7 +27,8 @@ LOADED = """([explorers, quizzes]) =>
     document.querySelectorAll('.jp-OutputArea-output').length > 0 &&
     (document.querySelectorAll('.explorer-stage svg').length >= explorers &&
         document.querySelectorAll('.quiz').length >= quizzes
-        ? 'alive' : /Error displaying widget|Reload the page/.test(document.querySelector('.jp-Notebook').innerText) && 'dead')"""
+        ? 'alive'
+        : /Error displaying widget|Reload the page/.test(document.querySelector('.jp-Notebook').innerText) && 'dead')"""
 ANSWERED = "[...document.querySelectorAll('.quiz [role=status]')].map((e) => e.textContent).filter((t) => t)"
 
 
