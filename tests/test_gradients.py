@@ -291,6 +291,30 @@ def test_gradients_have_the_dtype_of_x_and_its_accuracy(name, dtype, tol):
 
 
 @every_norm
+def test_a_dy_and_a_gamma_of_float64_do_not_raise_the_dtype(name):
+    x = draw((2, 4, 3), dtype=np.float32)
+    for got in NORMS[name][1](draw((2, 4, 3), 1), x, draw(parameter_shape(name, x), 2)):
+        assert got.dtype == np.float32
+
+
+def test_weight_gradients_have_the_dtype_of_the_weight():
+    w = draw((4, 3), dtype=np.float16)
+    dv, dg = weight_norm_backward(draw((4, 3), 1), w, 2.0)
+    assert dv.dtype == dg.dtype == spectral_norm_backward(draw((4, 3), 1), w).dtype == np.float16
+
+
+def test_float16_sums_of_products_overflow_where_float16_does():
+    rows = np.tile(np.float16([-1, 1]), (80000, 1))  # 80 000 products of 1, which float32 would add up
+    assert np.all(layer_norm_backward(rows, rows).dgamma == np.inf)
+
+
+@every_norm
+def test_the_default_eps_is_1e_5(name):
+    x, dy = 1e-3 * draw((2, 4, 3)), draw((2, 4, 3), 1)
+    np.testing.assert_array_equal(NORMS[name][1](dy, x).dx, NORMS[name][1](dy, x, eps=1e-5).dx)
+
+
+@every_norm
 def test_lists_and_integers_are_accepted(name):
     x, dy = np.arange(24).reshape(2, 4, 3) ** 2, np.arange(24).reshape(2, 4, 3) % 5
     for got, expected in zip(NORMS[name][1](dy.tolist(), x.tolist()), NORMS[name][1](1.0 * dy, 1.0 * x), strict=True):
@@ -346,6 +370,7 @@ def test_every_backward_pass_has_its_norm():
     ("call", "message"),
     [
         (lambda: numerical_gradient(np.sum, X, h=0), "numerical_gradient: h must be a finite number > 0, got 0"),
+        (lambda: numerical_gradient(np.sum, X, h=float("inf")), "h must be a finite number > 0, got inf"),
         (lambda: numerical_gradient(np.sum, X, h=float("nan")), "h must be a finite number > 0, got nan"),
         (lambda: numerical_gradient(np.sum, X, h="1"), "h must be a finite number > 0, got '1'"),
         (lambda: numerical_gradient(np.sum, ["a"]), "numerical_gradient: x must hold real numbers, got dtype <U1"),
