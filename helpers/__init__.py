@@ -1,12 +1,22 @@
 """The names a lesson imports.
 
-The norms and the checks need only NumPy and load at once. What draws (figures, explorers, quizzes) loads when it is
-first asked for, so that `import helpers` stays as quick as `import numpy`.
+The norms, their backward passes and the checks need only NumPy and load at once. What draws (figures, explorers,
+quizzes) loads when it is first asked for, so that `import helpers` stays as quick as `import numpy`.
 """
 
 from importlib import import_module
 
 from .checks import check_between, check_close, check_raises, check_true, not_counted, summary
+from .gradients import (
+    batch_norm_backward,
+    group_norm_backward,
+    instance_norm_backward,
+    layer_norm_backward,
+    numerical_gradient,
+    rms_norm_backward,
+    spectral_norm_backward,
+    weight_norm_backward,
+)
 from .norms import (
     RunningStats,
     batch_norm,
@@ -46,19 +56,27 @@ _LAZY = {
 __all__ = [
     "RunningStats",
     "batch_norm",
+    "batch_norm_backward",
     "check_between",
     "check_close",
     "check_raises",
     "check_true",
     "group_norm",
+    "group_norm_backward",
     "instance_norm",
+    "instance_norm_backward",
     "layer_norm",
+    "layer_norm_backward",
+    "numerical_gradient",
     "power_iteration",
     "not_counted",
     "rms_norm",
+    "rms_norm_backward",
     "spectral_norm",
+    "spectral_norm_backward",
     "summary",
     "weight_norm",
+    "weight_norm_backward",
     "weight_standardization",
     *_LAZY,
 ]

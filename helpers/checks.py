@@ -318,12 +318,17 @@ def _compare(value, expected, tol, broadcast):
     return False, text + (f", largest difference {largest}" if largest else "")
 
 
+def _bound(x):
+    """A bound with six digits, also a tiny one: 1e-13, 0.707107, 3, never "-0"."""
+    return f"{float(x) + 0.0:.6g}"
+
+
 def _between(value, low, high):
     for role, bound in (("low", low), ("high", high)):
         if isinstance(bound, (bool, np.bool_)) or not isinstance(bound, (int, float, np.number)) or bound != bound:
             raise _Unusable(f"{role} is {describe(bound)}, expected a number")
     if low > high or (low == -np.inf and high == np.inf):
-        given = f"{format_value(low)} and {format_value(high)}"
+        given = f"{_bound(low)} and {_bound(high)}"
         raise _Unusable(f"the bounds are {given}, expected the lower one first, one finite")
     if np.iscomplexobj(value):
         raise _Unusable(f"value is {describe(value)}, expected real numbers")
@@ -332,11 +337,11 @@ def _between(value, low, high):
         raise _Unusable(f"value has shape {value.shape}: there is nothing to compare")
     if value.dtype == bool:
         raise _Unusable("value is bool: True/False is not a number here")
-    bounds = f"between {format_value(low)} and {format_value(high)}"
+    bounds = f"between {_bound(low)} and {_bound(high)}"
     if low == -np.inf:
-        bounds = f"at most {format_value(high)}"
+        bounds = f"at most {_bound(high)}"
     if high == np.inf:
-        bounds = f"at least {format_value(low)}"
+        bounds = f"at least {_bound(low)}"
     wrong = np.flatnonzero(~((value >= low) & (value <= high)))
     if wrong.size == 0:
         return True, bounds if value.ndim == 0 else f"{_all(value.size)} {bounds}"

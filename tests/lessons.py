@@ -1,6 +1,8 @@
 """Where the lessons are, and how tests run their cells without a kernel."""
 
 import ast
+import hashlib
+import os
 import re
 import tomllib
 from pathlib import Path
@@ -8,9 +10,28 @@ from pathlib import Path
 import matplotlib
 import nbformat
 import numpy as np
+import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 LESSONS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+
+# With ROTATE set (.ci/run sets it to the commit) a costly test takes some of the lessons, other ones at each commit, so
+# that the time does not grow with their number. `make test-anywhere` and `make test-browser` take all.
+ROTATE = os.environ.get("ROTATE", "")
+
+
+def rotate(items, count, test):
+    """All items, or with ROTATE `count` of them that depend on it and on the test's name."""
+    if not ROTATE:
+        return list(items)
+    start = int(hashlib.sha256(f"{ROTATE} {test}".encode()).hexdigest(), 16)
+    chosen = {(start + k) % len(items) for k in range(min(count, len(items)))}
+    return [items[k] for k in sorted(chosen)]
+
+
+def some_lessons(count, test):
+    """A parametrization over `lesson`: every lesson, or `count` of them with ROTATE."""
+    return pytest.mark.parametrize("lesson", rotate(LESSONS, count, test), ids=lambda path: path.stem)
 
 
 def read(path):

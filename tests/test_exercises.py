@@ -1036,6 +1036,8 @@ def test_every_exercise_that_computes_a_variance_has_a_case_with_a_large_mean_an
         "my_welford",
         "my_layer_norm_tuple_axes",
         "my_channel_layer_norm",
+        "my_layer_norm_backward",
+        "my_batch_norm_backward",
     }
     for name in names:
         (large,) = [c for c in cases_of(all_exercises()[name]) if c.label.startswith("large mean")]
@@ -1245,6 +1247,9 @@ def test_the_references_agree_with_the_helpers_that_do_the_same():
         "my_weight_norm": lambda v, g: helpers.weight_norm(v, g, axis=0),
         "my_power_iteration": lambda w, u, n_iter: tuple(helpers.power_iteration(w, n_iter=n_iter, u=u)[:3]),
         "my_safe_rms_norm": lambda x, g, eps=1e-5: helpers.rms_norm(x, g, eps=eps, compute_dtype=np.float32).y,
+        "my_layer_norm_backward": lambda dy, x, g, eps=1e-5: tuple(helpers.layer_norm_backward(dy, x, g, eps=eps)),
+        "my_rms_norm_backward": lambda dy, x, g, eps=1e-5: tuple(helpers.rms_norm_backward(dy, x, g, eps=eps)),
+        "my_batch_norm_backward": lambda dy, x, g, eps=1e-5: tuple(helpers.batch_norm_backward(dy, x, g, eps=eps)),
         "my_merge_variances": lambda a, b: tuple(precision.merge_variances(a, b)),
     }
     for name, helper in same.items():
@@ -1388,6 +1393,69 @@ BY_HAND = {
     ],
     "my_fold_gamma": [
         (case(np.array([2, 3]), np.array([[1, 10], [100, 1000]]), np.array([5, 6])), ([[2, 20], [300, 3000]], [5, 6])),
+    ],
+    "my_group_norm": [
+        # two groups of two channels with one pixel: 1 and 3 become -0.5 and 0.5, 5 and 7 too
+        (
+            case(np.array([1, 3, 5, 7]).reshape(1, 4, 1, 1), 2, *np.array([[2, 4, 6, 8], [10, 20, 30, 40]]), eps=3),
+            np.reshape([9, 22, 27, 44], (1, 4, 1, 1)),
+        ),
+        # two channels of two pixels in one group: mean 3, variance 3.5
+        (
+            case(np.array([[[[1, 2]], [[3, 6]]]]), 1, np.array([1, 2]), np.array([10, 20]), eps=0.5),
+            [[[[9, 9.5]], [[20, 23]]]],
+        ),
+        (case(PAIR.reshape(1, 1, 1, 2), 1, ONE, NONE), [[[[-HALF, HALF]]]]),
+    ],
+    "my_adain": [
+        # content: mean 2, root of 1 + 3; style: mean 10, root of 1 + 3 and mean 8, root of 13 + 3
+        (
+            case(
+                np.array([[[1, 3]], [[1, 3]]]), np.array([[[9], [11]], [[8 - np.sqrt(13)], [8 + np.sqrt(13)]]]), eps=3
+            ),
+            [[[9, 11]], [[6, 10]]],
+        ),
+        # sqrt(5) times PAIR has variance 15e-5, with the usual eps 16e-5
+        (
+            case(PAIR.reshape(1, 1, 2), 1 + np.sqrt(5) * PAIR[None]),
+            [[[1 - np.sqrt(16e-5) * HALF, 1 + np.sqrt(16e-5) * HALF]]],
+        ),
+    ],
+    "my_weight_standardize": [
+        (case(np.array([[1, 3], [5, 7]]), np.array([2, 10]), eps=3), [[-1, 1], [-5, 5]]),
+        (case(np.array([[[[1, 2]], [[3, 6]]]]), np.array([4]), eps=0.5), [[[[-4, -2]], [[0, 6]]]]),
+        (case(PAIR.T, ONE), [[-HALF, HALF]]),
+    ],
+    # x̂ is -1/2 and 1/2, g is 4 and 2: mean(g) = 3, mean(g · x̂) = -1/2
+    "my_layer_norm_backward": [
+        (
+            case(np.array([[2.0, 2]]), np.array([[1.0, 3]]), np.array([2.0, 1]), eps=3),
+            ([[0.375, -0.375]], [-1, 1], [2, 2]),
+        ),
+        # with the usual eps x̂ is -HALF and HALF: mean(g) = 1/2, mean(g · x̂) = HALF/2, and 1/2 - 3/8 = 1/8 is left
+        (
+            case(np.array([[0.0, 1]]), PAIR.T, np.ones(2)),
+            ([[-0.125 / np.sqrt(4e-5), 0.125 / np.sqrt(4e-5)]], [0, HALF], [0, 1]),
+        ),
+    ],
+    # root 5, x̂ = 0.6 and 0.8, g = 1 and 0
+    "my_rms_norm_backward": [
+        (
+            case(np.array([[0.5, 0]]), np.array([[3.0, 4]]), np.array([2.0, 1]), eps=12.5),
+            ([[0.164, -0.048]], [0.3, 0]),
+        ),
+        # without squares in the way: g over the root of the usual eps
+        (case(np.array([[1.0, 2]]), np.zeros((1, 2)), np.ones(2)), ([[1e5**0.5, 2 * 1e5**0.5]], [0, 0])),
+    ],
+    "my_batch_norm_backward": [
+        (
+            case(np.array([[4.0], [2]]), np.array([[1.0], [3]]), np.array([10.0]), eps=3),
+            ([[3.75], [-3.75]], [-1], [6]),
+        ),
+        (
+            case(np.array([[0.0], [1]]), PAIR, ONE),
+            ([[-0.125 / np.sqrt(4e-5)], [0.125 / np.sqrt(4e-5)]], [HALF], [1]),
+        ),
     ],
 }
 

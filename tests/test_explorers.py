@@ -538,6 +538,13 @@ def test_ticks_of_a_log_axis_are_powers_of_ten_with_room_for_their_labels():
     assert [value for value, _ in _ticks((0.5, 200), "log", 330, "x")] == [1, 10, 100]
 
 
+def test_a_tick_is_the_round_number_even_where_the_processor_misses_it(monkeypatch):
+    from matplotlib.ticker import LogLocator
+
+    monkeypatch.setattr(LogLocator, "tick_values", lambda *_: np.array([9.999999999999999e-06, 1000.0000000000001]))
+    assert [value for value, _ in _ticks((1e-6, 1e4), "log", 330, "x")] == [1e-5, 1000]
+
+
 def test_ticks_of_a_tiny_range_have_labels_that_differ():
     labels = [label for _, label in _ticks((0, 1e-12), "linear", 275, "x")]
     assert labels == ["0", "2e−13", "4e−13", "6e−13", "8e−13", "1e−12"]
@@ -630,6 +637,18 @@ CROSSING = [
 @pytest.mark.parametrize(("first", "second"), list(itertools.combinations(CROSSING, 2)), ids=lambda mark: mark.kind)
 def test_a_mark_lies_above_those_before_it_as_in_the_browser(first, second):
     assert not np.array_equal(drawn(first, second), drawn(second, first))
+
+
+def test_a_picture_does_not_depend_on_what_was_set_before():
+    """`new_figure` raises the size of words, which the heads of arrows follow; a learner may set anything."""
+    import matplotlib
+
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        before = drawn(*CROSSING)
+        matplotlib.rcParams.update({"font.size": 30, "lines.linewidth": 9, "savefig.bbox": "tight", "axes.grid": True})
+        assert np.array_equal(drawn(*CROSSING), before)
+        assert matplotlib.rcParams["font.size"] == 30, "and the picture leaves the settings as they were"
 
 
 @pytest.mark.parametrize(("number_of_bars", "gap"), [(8, 4), (9, 1)])

@@ -59,7 +59,7 @@ ALLOWED = set(
     """
     abc ast base64 binascii collections contextlib copy dataclasses dis enum fractions functools hashlib html
     importlib inspect io itertools json math numbers operator os pathlib pkgutil re signal string struct sys textwrap
-    threading time tomllib traceback types typing unicodedata warnings
+    threading time tomllib traceback tracemalloc types typing unicodedata warnings
     numpy matplotlib cycler seaborn pandas PIL IPython packaging ipywidgets anywidget traitlets ml_dtypes torch helpers
     """.split()
 )

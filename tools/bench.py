@@ -31,7 +31,20 @@ NORMS = {
         0.65,
         2,
     ),
+    "layer_norm_backward": ("helpers.layer_norm_backward(x, x, x[0])", "norm_backward(x, x, x[0], 1, 0)", 1.3, 3),
+    "batch_norm_backward": ("helpers.batch_norm_backward(x, x, x[0])", "norm_backward(x, x, x[0], 0, 0)", 1.3, 3),
 }
+
+# The backward pass of a norm as one writes it with care: the mean first, then the squared distances to it.
+PLAIN_BACKWARD = """
+def norm_backward(dy, x, gamma, axis, batch_axis):
+    centered = x - x.mean(axis, keepdims=True)
+    sd = np.sqrt((centered**2).mean(axis, keepdims=True) + 1e-5)
+    x_hat = centered / sd
+    g = dy * gamma
+    dx = (g - g.mean(axis, keepdims=True) - x_hat * (g * x_hat).mean(axis, keepdims=True)) / sd
+    return dx, (dy * x_hat).sum(batch_axis), dy.sum(batch_axis)
+"""
 
 # One histogram, with a slider, as an Explorer and as most courses do it.
 PLOT = """
@@ -109,10 +122,11 @@ import helpers
 
 
 def measure_norms(copy):
-    code = """
+    code = f"""
 import time, tracemalloc
 import numpy as np
 import helpers
+{PLAIN_BACKWARD}
 x = np.random.default_rng(0).normal(3, 2, size=(4096, 1024)).astype(np.float32)
 calls = [lambda: OURS, lambda: PLAIN]
 seconds, memory = [[], []], []

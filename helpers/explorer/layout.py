@@ -75,7 +75,8 @@ def _ticks(limits, scale, pixels, axis):
         values = LogLocator(base=10, numticks=count + 1).tick_values(low, high)
     else:
         values = MaxNLocator(nbins=count, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)
-    inside = [float(v) for v in values if isclose(v, np.clip(v, low, high))]
+    # Rounded: on some processors 10.0**-5 is 9.999999999999999e-06.
+    inside = [float(f"{v:.12g}") for v in values if isclose(v, np.clip(v, low, high))]
     return [(v, format_value(v)) for v in inside]
 
 

@@ -1,6 +1,7 @@
 """The still picture of one frame: the same marks as `stage.js` draws, by matplotlib, as PNG bytes."""
 
 import warnings
+from contextlib import contextmanager
 from fractions import Fraction
 from math import floor
 
@@ -18,11 +19,21 @@ STRONGEST = 0.7  # opacity of the fullest cell, light enough for its number to b
 
 def draw_png(spec, marks):
     """PNG of one frame, with more pixels than it is shown with so that it stays sharp."""
-    figure, _ = draw_figure(spec, marks)
-    with warnings.catch_warnings():
+    with _default_look(), warnings.catch_warnings():
         # The browser has letters of every script; this picture may show some as boxes.
         warnings.filterwarnings("ignore", "Glyph .* missing from")
+        figure, _ = draw_figure(spec, marks)
         return png(figure, dpi=SHARPNESS * DOTS_PER_INCH)
+
+
+@contextmanager
+def _default_look():
+    """Matplotlib as it comes, whatever `new_figure` or the learner has set before."""
+    import matplotlib
+
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        yield
 
 
 def draw_figure(spec, marks):

