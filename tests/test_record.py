@@ -4,12 +4,10 @@ import importlib.util
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import nbformat
 import pytest
-
-ROOT = Path(__file__).resolve().parent.parent
+from lessons import ROOT, slow
 
 
 @pytest.fixture(scope="module")
@@ -150,6 +148,7 @@ def write_notebook(path, *sources):
     nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources]), path)
 
 
+@slow
 def test_a_failing_check_makes_nbclient_fail_and_a_recording_is_all_or_nothing(tmp_path):
     tiny, planted = tmp_path / "tiny.ipynb", tmp_path / "planted.ipynb"
     write_notebook(tiny, "import ipywidgets\nipywidgets.IntSlider(description='a')", "print('one')")

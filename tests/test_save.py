@@ -10,14 +10,12 @@ import subprocess
 import sys
 import time
 import urllib.request
-from pathlib import Path
 from types import SimpleNamespace
 
 import nbformat
 import pytest
+from lessons import LESSONS, ROOT, slow
 
-ROOT = Path(__file__).resolve().parent.parent
-LESSONS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 STATE = "application/vnd.jupyter.widget-state+json"
 VIEW = "application/vnd.jupyter.widget-view+json"
 
@@ -240,6 +238,7 @@ def test_an_error_in_mid_save_leaves_the_old_file(server, monkeypatch):
     assert server.file.read_bytes() == before
 
 
+@slow
 def test_a_crash_in_mid_save_leaves_the_old_file_for_the_next_day(tmp_path):
     workbook = tmp_path / "workbook"
     workbook.mkdir()
@@ -277,6 +276,7 @@ def jupyter_folders(tmp_path):
     return {f"JUPYTER_{name}_DIR": str(tmp_path / name.lower()) for name in ("CONFIG", "DATA", "RUNTIME")}
 
 
+@slow
 def test_make_lab_prints_its_address_with_an_empty_token_and_saves_widgets(tmp_path, jupyter_folders):
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -16,7 +16,7 @@ from html.parser import HTMLParser
 
 import nbformat
 import pytest
-from lessons import LESSONS, ROOT, read, run_lesson
+from lessons import LESSONS, ROOT, read, run_lesson, slow
 
 from helpers import Explorer, Panel, Quiz, cells, new_figure, points, show, text
 from helpers.quiz import find_lesson
@@ -198,6 +198,7 @@ def evil_explorer():
     )
 
 
+@slow
 def test_an_exported_page_shows_planted_markup_as_text(tmp_path, monkeypatch, capsys):
     """Nothing that a caption, label, name or question says becomes a tag, an attribute or a running script."""
     from ipywidgets import Widget

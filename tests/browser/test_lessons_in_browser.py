@@ -110,6 +110,20 @@ def is_figure(page, violation):
     return all(len(image.evaluate(below).split()) > 5 for image in images)
 
 
+def test_a_folded_cell_says_what_it_does_and_unfolds_by_a_click_and_from_the_keyboard(lab, page):
+    open_lesson(page, lab, "02_batch_dependence")
+    folded = page.locator(".jp-CodeCell:has(.jp-InputPlaceholder)")
+    count = folded.count()
+    lines = folded.locator(".jp-InputPlaceholder").all_inner_texts()
+    assert count >= 5 and all(line.strip().startswith(("#", "def my_")) for line in lines), lines
+    folded.first.locator(".jp-InputPlaceholder .jp-Placeholder-content").click()
+    page.wait_for_function(f"document.querySelectorAll('.jp-InputPlaceholder').length == {count - 1}", timeout=5000)
+    page.keyboard.press("Escape")
+    page.locator(".jp-CodeCell:has(.jp-InputPlaceholder) .jp-InputPrompt").first.click()
+    page.keyboard.press("Enter")
+    page.wait_for_function(f"document.querySelectorAll('.jp-InputPlaceholder').length == {count - 2}", timeout=5000)
+
+
 @some_lessons(3, "dark")
 def test_a_dark_page_is_readable(dark_lab, page, lesson):
     open_lesson(page, dark_lab, lesson.stem)

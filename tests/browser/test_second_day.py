@@ -27,7 +27,8 @@ LOADED = """([explorers, quizzes]) =>
     document.querySelectorAll('.jp-OutputArea-output').length > 0 &&
     (document.querySelectorAll('.explorer-stage svg').length >= explorers &&
         document.querySelectorAll('.quiz').length >= quizzes
-        ? 'alive' : document.querySelector('.jp-Notebook').innerText.includes('Error displaying widget') && 'dead')"""
+        ? 'alive'
+        : /Error displaying widget|Reload the page/.test(document.querySelector('.jp-Notebook').innerText) && 'dead')"""
 ANSWERED = "[...document.querySelectorAll('.quiz [role=status]')].map((e) => e.textContent).filter((t) => t)"
 
 
@@ -104,7 +105,7 @@ def open_lesson(page, house, name):
         expected = [sum(pictures), len(pictures) - sum(pictures)]
         if page.wait_for_function(LOADED, arg=expected, timeout=90_000).json_value() == "alive":
             return settled(page)
-        # On a busy machine JupyterLab may forget to load what is stored, in untouched lessons too; loading again helps.
+        # A busy machine, see tools/jupyter/labextensions/: loading again helps, and the page says so.
     pytest.fail(f"{name} shows a widget that is not found, three times")
 
 
@@ -227,3 +228,23 @@ def shows_pictures_and_words(page, house, name):
     assert words.count("To wake this up") >= 3
     assert "my own picture 1" in words and "Answers" in words
     assert page.locator(".jp-OutputArea-output img").count() >= 2
+
+
+def forget_widgets(route):
+    """Answer a request for a notebook as if its widgets were not stored."""
+    answer = route.fetch()
+    model = answer.json()
+    if model.get("type") == "notebook" and model.get("content"):
+        model["content"]["metadata"].pop("widgets", None)
+    route.fulfill(response=answer, json=model)
+
+
+def test_a_widget_that_was_not_loaded_says_that_the_page_must_be_loaded_again(house, page):
+    with house.day():
+        page.route("**/api/contents/workbook/05_rms_norm.ipynb?*", forget_widgets)
+        page.goto(f"http://127.0.0.1:{house.port}/lab/tree/workbook/05_rms_norm.ipynb?token={TOKEN}&reset")
+        page.wait_for_selector(".jp-OutputArea-output:has-text('Reload the page (F5)')")
+        page.unroute_all()
+        page.reload()
+        page.wait_for_selector(".explorer-stage svg")
+        assert "Reload the page" not in page.inner_text(".jp-Notebook")
