@@ -148,7 +148,7 @@ def test_drawing_is_folded_behind_a_line_that_says_what_it_draws(lesson):
     for cell in code_cells(lesson):
         if "picture" in tags(cell):
             assert is_hidden(cell)
-            assert re.match(r"# (Picture|Explorer): \S.{8,}\n", cell.source), cell.source[:100]
+            assert re.match(r"# (Picture|Explorer): \S.{8,66}\n", cell.source), cell.source[:100]
         elif not is_hidden(cell) and not lesson.stem.startswith("00"):
             assert not re.search(DRAWING, cell.source), cell.source
 
@@ -227,6 +227,7 @@ def test_each_exercise_is_a_stub_to_do_and_a_hidden_solution_that_passes(lesson)
     for name, stub, solution in zip(exercise_names(lesson), stubs, solutions, strict=True):
         assert name.startswith("my_")
         assert stub.source.splitlines()[-1] == f'check_exercise("{name}", {name})'
+        assert solution.source.startswith(f"# Solution: {name}\n"), "what the folded bar shows"
         checked = ast.unparse(ast.parse(solution.source).body[-1])  # a long name breaks it over lines
         assert checked == f"check_exercise('{name}', {name}, solution=True)"
         assert stub.outputs[0].text.startswith(f"TODO - {name}: ")
