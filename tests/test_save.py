@@ -1,10 +1,12 @@
 """What the server and the kernels of tools/lab.py add: widget state in saved files, a hint for a forgotten cell."""
 
 import copy
+import html
 import importlib.util
 import json
 import logging
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -14,7 +16,7 @@ from types import SimpleNamespace
 
 import nbformat
 import pytest
-from lessons import LESSONS, ROOT, slow
+from lessons import LESSONS, ROOT, read, slow
 
 STATE = "application/vnd.jupyter.widget-state+json"
 VIEW = "application/vnd.jupyter.widget-view+json"
@@ -418,3 +420,18 @@ def test_the_startup_file_does_nothing_to_a_plain_python():
         text=True,
     )
     assert run.stdout.splitlines() == ["[]", "own False"] and "Traceback" not in run.stderr
+
+
+def test_an_export_to_html_folds_what_jupyterlab_folds(monkeypatch):
+    """By the settings with which `make lab` starts the server, whose menu exports notebooks."""
+    from nbconvert import HTMLExporter
+    from traitlets.config.loader import PyFileConfigLoader
+
+    monkeypatch.setattr(sys, "path", sys.path.copy())
+    settings = PyFileConfigLoader("jupyter_server_config.py", path=str(ROOT / "tools" / "jupyter")).load_config()
+    path = ROOT / "notebooks" / "01_axis_intuition.ipynb"
+    page, _ = HTMLExporter(config=settings).from_filename(str(path))
+    bars = re.findall(r"<summary><code>(.*?)</code></summary>", page)
+    hidden = [cell for cell in read(path).cells if cell.metadata.get("jupyter", {}).get("source_hidden")]
+    assert bars == [html.escape(cell.source.splitlines()[0], quote=True) for cell in hidden]
+    assert bars[0] == "# Setup: imports; run this first"

@@ -1,6 +1,6 @@
 """Lets the server that tools/lab.py starts find the extension tools/lesson_server.py; kernels are not affected.
 
-And lets JupyterLab's page find labextensions/ beside this file.
+And lets JupyterLab's page find labextensions/ beside this file, and its export to HTML the folding template.
 """
 
 import sys
@@ -9,3 +9,5 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent))
 c.LabApp.extra_labextensions_path = [str(HERE / "labextensions")]  # noqa: F821 - Jupyter gives `c` to this file
+c.HTMLExporter.extra_template_basedirs = [str(HERE / "templates")]  # noqa: F821
+c.HTMLExporter.template_name = "lesson"  # noqa: F821
