@@ -170,7 +170,8 @@ def server(tmp_path, monkeypatch):
     load_tool("lesson_server")._load_jupyter_server_extension(app)
     put = lambda nb: contents.save({"type": "notebook", "content": nb}, "lesson.ipynb")  # noqa: E731
     get = lambda: contents.get("lesson.ipynb")["content"]  # noqa: E731
-    return SimpleNamespace(put=put, get=get, lines=lines, file=tmp_path / "lesson.ipynb", app=app, contents=contents)
+    yield SimpleNamespace(put=put, get=get, lines=lines, file=tmp_path / "lesson.ipynb", app=app, contents=contents)
+    contents.notary.store.close()
 
 
 def on_disk(server):
