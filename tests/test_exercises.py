@@ -86,7 +86,7 @@ def test_a_correct_solution_written_differently_passes(exercise, variant):
 def test_a_known_mistake_is_rejected_with_its_own_sentence(capsys, exercise, mistake):
     started = time.process_time()
     assert check_exercise(exercise.name, mistake.function) is False
-    assert time.process_time() - started < 0.3
+    assert time.process_time() - started < 2  # 0.3 s on an idle machine; the rest is room for a slow or busy one
     assert line(capsys) == f"FAIL - {exercise.name}: {mistake.sentence}"
 
 
