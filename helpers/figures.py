@@ -147,7 +147,10 @@ def png(fig, dpi):
     from PIL import Image
 
     file = BytesIO()
-    fig.savefig(file, format="png", dpi=dpi, facecolor=PAPER["page"], metadata={"Software": None})
+    not_packed = {"compress_level": 0}  # it is packed below
+    fig.savefig(
+        file, format="png", dpi=dpi, facecolor=PAPER["page"], metadata={"Software": None}, pil_kwargs=not_packed
+    )
     picture = Image.open(file).convert("RGB").quantize(SHADES, dither=Image.Dither.NONE)
     file = BytesIO()
     picture.save(file, format="png", optimize=True)

@@ -294,8 +294,6 @@ def test_the_watcher_sees_a_socket_an_address_a_program_and_a_file(watched, tmp_
 # `make test` runs the cells of all lessons often enough; `make test-anywhere` tries this with every one.
 @pytest.mark.parametrize("lesson", LESSONS if os.environ.get("EVERY_LESSON") else LESSONS[:2], ids=lambda p: p.stem)
 def test_a_lesson_opens_no_socket_starts_no_program_and_writes_no_file(lesson, watched, monkeypatch):
-    import matplotlib.pyplot  # noqa: F401 - it may write its list of fonts when it is first imported
-
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         run_lesson(lesson)
