@@ -158,4 +158,4 @@ def _tables(table, field, where):
 
 
 def _listed(names):
-    return ", ".join(repr(name) for name in names) or "(none)"
+    return ", ".join(repr(name) for name in names)
