@@ -183,9 +183,12 @@ class SGD:
         """Change every parameter once, by its gradient."""
         with quiet():
             for i, p in enumerate(self.parameters):
-                g = p.grad + self.weight_decay * p.value
-                self.velocities[i] = self.momentum * self.velocities[i] + g
-                p.value = p.value - self.lr * self.velocities[i]
+                change = p.grad
+                if self.weight_decay:
+                    change = change + self.weight_decay * p.value
+                if self.momentum:
+                    change = self.velocities[i] = self.momentum * self.velocities[i] + change
+                p.value = p.value - self.lr * change
 
 
 class Adam:
@@ -269,6 +272,8 @@ def fit(model, x, labels, optimizer, *, steps, batch_size=None, rng=None, on_ste
     """
     if not isinstance(model, Layer):
         raise ValueError(f"fit: model must be a Layer, got {type(model).__name__}")
+    if not any(p is own for p in getattr(optimizer, "parameters", []) for own in model.parameters()):
+        raise ValueError("fit: optimizer has no parameter of this model; write e.g. SGD(model.parameters(), lr=0.1)")
     x, labels = np.asarray(x), np.asarray(labels)
     if x.shape[:1] != labels.shape:
         raise ValueError(f"fit: labels has shape {labels.shape}, expected one label for each of the rows of x")
