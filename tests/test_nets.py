@@ -471,7 +471,7 @@ SOME = [Parameter([1.0])]
         ),
         (lambda: mlp([4, 5, 3], norm=["batch"], rng=0), "mlp: norm must be one of 'batch'"),
         (lambda: mlp([4, 5, 3], activation=np.tanh, rng=0), "mlp: activation must be one of 'relu'"),
-        (lambda: mlp([4, 5, 3], norm=lambda width: None, rng=0), "mlp: norm must return a Layer, got NoneType"),
+        (lambda: mlp([4, 5, 3], norm=lambda width: "batch", rng=0), "mlp: norm must return a Layer, got str"),
         (lambda: mlp([4, 5, 3], gain=-1, rng=0), "Linear: gain must be a finite number > 0, got -1"),
         (lambda: cross_entropy([1, 2], [0, 1]), "cross_entropy: logits must have shape (N, K), got (2,)"),
         (lambda: cross_entropy(np.ones((0, 2)), []), "cross_entropy: logits must have shape (N, K), got (0, 2)"),
