@@ -1,7 +1,8 @@
 """The names a lesson imports.
 
-The norms, their backward passes and the checks need only NumPy and load at once. What draws (figures, explorers,
-quizzes) loads when it is first asked for, so that `import helpers` stays as quick as `import numpy`.
+What computes or checks (norms, backward passes, layers, nets, checks) needs only NumPy and loads at once. What draws
+(figures, explorers, quizzes) loads when it is first asked for, so that `import helpers` stays as quick as
+`import numpy`.
 """
 
 from importlib import import_module
@@ -17,6 +18,21 @@ from .gradients import (
     spectral_norm_backward,
     weight_norm_backward,
 )
+from .layers import (
+    BatchNorm,
+    GroupNorm,
+    Layer,
+    LayerNorm,
+    Linear,
+    Parameter,
+    ReLU,
+    Residual,
+    RMSNorm,
+    Sequential,
+    Sigmoid,
+    Tanh,
+)
+from .nets import SGD, Adam, accuracy, cross_entropy, fit, mlp, show_progress
 from .norms import (
     RunningStats,
     batch_norm,
@@ -54,24 +70,43 @@ _LAZY = {
 }
 
 __all__ = [
+    "Adam",
+    "BatchNorm",
+    "GroupNorm",
+    "Layer",
+    "LayerNorm",
+    "Linear",
+    "Parameter",
+    "RMSNorm",
+    "ReLU",
+    "Residual",
     "RunningStats",
+    "SGD",
+    "Sequential",
+    "Sigmoid",
+    "Tanh",
+    "accuracy",
     "batch_norm",
     "batch_norm_backward",
     "check_between",
     "check_close",
     "check_raises",
     "check_true",
+    "cross_entropy",
+    "fit",
     "group_norm",
     "group_norm_backward",
     "instance_norm",
     "instance_norm_backward",
     "layer_norm",
     "layer_norm_backward",
+    "mlp",
+    "not_counted",
     "numerical_gradient",
     "power_iteration",
-    "not_counted",
     "rms_norm",
     "rms_norm_backward",
+    "show_progress",
     "spectral_norm",
     "spectral_norm_backward",
     "summary",
