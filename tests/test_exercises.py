@@ -5,6 +5,7 @@ import functools
 import inspect
 import itertools
 import math as pymath
+import re
 import signal
 import sys
 import threading
@@ -20,6 +21,7 @@ import pytest
 import helpers
 from helpers import checks, precision
 from helpers.exercises import Exercise, Mistake, WrongKind, all_exercises, case, check_exercise, checker
+from helpers.exercises.bug_gallery import Candidate
 from helpers.exercises.checker import diagnose
 
 EXERCISES = list(all_exercises().values())
@@ -446,6 +448,118 @@ def test_spectral_norm_is_trained_on_every_weight_with_the_u_of_the_one_before()
         starts = [u, *(new for _, _, (_, new) in training[:-1])]
         assert all(np.array_equal(start, one) for (_, start, _), one in zip(training, starts, strict=True))
         assert result is training[-1][2]
+
+
+# ------------------------------------------------------------- lesson 12, whose exercises are tests of layers
+
+GALLERY = sys.modules["helpers.exercises.bug_gallery"]
+GROUPS = {"SEEN": GALLERY.SEEN, "UNSEEN": GALLERY.UNSEEN}
+
+
+def judge(name, attempt):
+    passed, text = diagnose(all_exercises()[name], attempt)
+    assert len(f"FAIL - {name}: {text}") <= checks.LONGEST_LINE
+    return passed, text
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("training", [True, False])
+def test_the_right_layers_of_lesson_12_agree_with_the_helpers(seed, training):
+    rng = np.random.default_rng(seed)
+    x, dy = rng.normal(3, 2, size=(2, 5, 3, 4))
+    gamma, beta = rng.normal(size=(2, 3))
+    memory = helpers.RunningStats(3)
+    memory.update(x)
+    by_memory = (x - memory.mean[:, None]) / np.sqrt(memory.var[:, None] + 1e-5)
+    for candidate in GALLERY.RIGHT:
+        layer = candidate.make(3)
+        layer.gamma, layer.beta = gamma, beta
+        y = layer(x)
+        wanted = helpers.batch_norm(x, gamma, beta).y
+        dx = helpers.batch_norm_backward(dy, x, gamma).dx
+        if not training:
+            y, wanted = layer(x, training=False), gamma[:, None] * by_memory + beta[:, None]
+            dx = dy * gamma[:, None] / np.sqrt(memory.var[:, None] + 1e-5)
+        np.testing.assert_allclose(y, wanted, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(layer.backward(dy), dx, rtol=1e-9, atol=1e-9)
+
+
+def test_right_layers_count_real_positions_only_and_survive_a_single_value():
+    x, keep = np.array([[[1.0, 3, 50]], [[5, 70, 90]]]), np.array([[True, True, False], [True, False, False]])
+    for candidate in GALLERY.RIGHT:
+        layer = candidate.make(1)
+        y = np.moveaxis(layer(x, keep=keep), 1, 2)[keep].ravel()
+        np.testing.assert_allclose(y, np.array([-2, 0, 2]) / np.sqrt(8 / 3 + 1e-5))
+        alone = candidate.make(1)
+        assert alone(np.full((1, 1, 1), 7.0)) == 0
+        np.testing.assert_allclose(alone(x, training=False), x / np.sqrt(1 + 1e-5))
+
+
+@pytest.mark.parametrize(
+    ("group", "index"), [(name, k) for name, found in GROUPS.items() for k in range(len(found))], ids=str
+)
+def test_a_battery_that_lets_one_bug_through_is_told_which_input_would_show_it(group, index):
+    bug = GROUPS[group][index]
+    reference = all_exercises()["my_battery"].reference
+    passed, text = judge("my_battery", lambda layer, trusted: layer is bug.make or reference(layer, trusted))
+    assert passed is False
+    assert f"1 of {len(GROUPS[group])} slip through. One {bug.words}" in text
+    assert re.search("; (try|call|look) ", bug.words)
+
+
+@pytest.mark.parametrize("right", GALLERY.RIGHT, ids=lambda candidate: candidate.words[:30])
+def test_a_battery_that_rejects_a_right_layer_is_told_what_is_different_there(right):
+    reference = all_exercises()["my_battery"].reference
+    passed, text = judge("my_battery", lambda layer, trusted: layer is not right.make and reference(layer, trusted))
+    by_padding = right.make is GALLERY._Folded and text.startswith("you compare the outputs at padding too")
+    assert passed is False and (by_padding or f"it rejects 1 of 4 right layers. One {right.words}" in text)
+
+
+def test_the_bugs_of_lesson_12_pass_the_ordinary_test_and_the_unseen_ones_differ_from_the_right_layer():
+    x = np.random.default_rng(0).normal(size=(8, 4, 4))
+    for candidate in GALLERY.SEEN:
+        np.testing.assert_allclose(candidate.make(4)(x), GALLERY._BatchNorm(4)(x), atol=1e-3)
+    assert (len(GALLERY.SEEN), len(GALLERY.UNSEEN)) == (10, 15), "the lesson says so"
+    assert all(not candidate.right for candidate in GALLERY.SEEN + GALLERY.UNSEEN)
+
+
+def test_an_exception_inside_a_layer_rejects_it_and_one_in_the_battery_is_told():
+    def calls_once(layer, trusted):
+        return layer(3)(np.ones((2, 3, 5))).shape == (2, 3, 5)
+
+    def feeds_nonsense(layer, trusted):
+        return layer(3)(np.ones((2, 4, 5))) is not None
+
+    def calls_wrongly(layer, trusted):
+        return layer(3)(np.ones((2, 3, 5)), train=True) is not None
+
+    assert "9 of 10 slip through" in judge("my_battery", calls_once)[1], "gamma on the last axis does not fit there"
+    assert "do not fit" in judge("my_battery", feeds_nonsense)[1]
+    assert "it raises TypeError: " in judge("my_battery", calls_wrongly)[1]
+
+
+@pytest.mark.parametrize("answer", [1.0, "yes", np.ones(2), [True], np.float64(1)], ids=repr)
+def test_a_battery_that_answers_something_else_is_told_the_two_answers(answer):
+    passed, text = judge("my_battery", lambda layer, trusted: answer)
+    assert passed is False and "expected True to accept a layer or False to reject it" in text
+
+
+def test_whoever_reads_the_inside_of_a_layer_or_asserts_is_told_what_to_do_instead():
+    def reads(make, x, keep):
+        layer = make(x.shape[1])
+        return layer(x, keep=keep) is not None and layer.mean is not None
+
+    def asserts(layer, trusted):
+        assert layer is trusted
+        return True
+
+    assert "it looks for .mean in a layer, but a layer promises only calls" in judge("my_padding_test", reads)[1]
+    assert "it asserts; return False where a layer is wrong" in judge("my_battery", asserts)[1]
+
+
+def test_a_gradient_test_that_calls_backward_first_is_told_to_call_the_layer():
+    passed, text = judge("my_gradient_test", lambda layer, x, dy: np.allclose(layer.backward(dy), 0))
+    assert passed is False and "backward needs a call before it: y = layer(x)" in text
 
 
 # ---------------------------------------------------------------------------------------------- the checker
@@ -1267,6 +1381,47 @@ PAIR = np.array([[-SMALL], [SMALL]])
 ONE, NONE = np.ones(1), np.zeros(1)
 TALL = np.array([[2.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
 
+
+class Subtracts:
+    """Takes off the mean of the real positions, in stored mode that of the last batch."""
+
+    def __init__(self, channels):
+        self.mean = 0.0
+
+    def __call__(self, x, training=True, keep=None):
+        self.mean = self.of(x, keep) if training else self.mean
+        return x - self.mean
+
+    def of(self, x, keep):
+        return x[:, 0][keep].mean()
+
+
+class SubtractsAll(Subtracts):
+    def of(self, x, keep):
+        return x.mean()
+
+
+class Times:
+    """Multiplies by one number forward and by another one backward."""
+
+    def __init__(self, forward, back):
+        self.forward, self.back = forward, back
+
+    def __call__(self, x, training=True, keep=None):
+        return self.forward * x
+
+    def backward(self, dy):
+        return self.back * dy
+
+
+def three(channels):
+    return Times(3, 3)
+
+
+def four(channels):
+    return Times(4, 4)
+
+
 # name of the exercise -> calls and their answers. 1 and 3 have mean 2 and variance 1, 5 and 7 mean 6 and variance 1;
 # eps=3 makes the root 2.
 BY_HAND = {
@@ -1346,6 +1501,19 @@ BY_HAND = {
         (case([1e-20, 3e-20]), (2e-20, 1e-40)),
     ],
     "my_merge_variances": [(case((2, 2.0, 2.0), (3, 7.0, 8.0)), (5, 5, 40))],  # of 1, 3 and of 5, 7, 9
+    # the mean of the real positions 1 and 3 is 2, that of all four is not
+    "my_padding_test": [
+        (case(Subtracts, np.array([[[1.0, 3, 9, 9]]]), np.array([[True, True, False, False]])), True),
+        (case(SubtractsAll, np.array([[[1.0, 3, 9, 9]]]), np.array([[True, True, False, False]])), False),
+    ],
+    "my_gradient_test": [
+        (case(Times(3, 3), np.array([[[1.0, 2]]]), np.array([[[5.0, 7]]])), True),
+        (case(Times(3, 2), np.array([[[1.0, 2]]]), np.array([[[5.0, 7]]])), False),
+    ],
+    "my_battery": [
+        (case((Candidate(three, True, ""), Candidate(four, False, "")), three), True),
+        (case((Candidate(three, False, ""),), four), True),
+    ],
     "my_weight_norm": [(case(np.array([[3.0, 4.0], [0.0, 2.0]]), np.array([10.0, 3.0])), [[6, 8], [0, 3]])],
     "my_power_iteration": [
         # W^T u is (2, 1); W v is (4, 1, 0) / sqrt(5)
