@@ -94,10 +94,10 @@ class PyTorch:
 
     def kept_graph(self, detached):
         """How many nodes of the graph a buffer keeps alive after 1, 2, ... 5 updates by assignment."""
-        weight = self.torch.ones(1, requires_grad=True)
+        layer = self.torch.nn.Conv1d(1, 1, 1)
         running, counts = self.torch.zeros(1), []
         for _ in range(5):
-            mean = (self.torch.tensor(INPUTS["updates"]) * weight).mean(0)
+            mean = layer(self.torch.ones(2, 1, 3)).mean((0, 2))
             running = 0.9 * running + 0.1 * (mean.detach() if detached else mean)
             counts.append(nodes(running.grad_fn))
         return counts
@@ -283,12 +283,11 @@ class TensorFlow:
         dx, *others = tape.gradient(y, [x, gamma, beta], tf.constant(np.reshape(dy, x.shape)))
         return [y.numpy().reshape(shape), dx.numpy().reshape(shape), *(part.numpy() for part in others)]
 
-    def running(self, batch):
-        """With the stored statistics 0 and 1 and exponential_avg_factor=0.1, since its default keeps no history."""
+    def running(self, batch, **options):
+        """The new statistics when the stored ones are 0 and 1."""
         tf = self.tf
         images = tf.constant(np.reshape(batch, (-1, 1, 1, 1)))
         start = [tf.constant([v], tf.float32) for v in (1, 0, 0, 1)]
-        options = {"exponential_avg_factor": 0.1}
         _, mean, var = tf.compat.v1.nn.fused_batch_norm(images, *start, **options)
         return float(mean[0]), float(var[0])
 
@@ -367,6 +366,9 @@ def measure(name):
             x, gamma = float32(INPUTS["half"][None], INPUTS["half_gamma"])
             found["rms_norm"]["half"] = framework.half(x, gamma)[1][0]
             found["rms_norm"]["half_into_default"] = half_into_default(framework, x)
+        if name == "tensorflow":  # its default, 1, keeps no history
+            told = framework.running(*float32(INPUTS["updates"]), exponential_avg_factor=0.1)
+            found["batch_norm"]["running_told_0.1"] = told
         if name == "pytorch":
             found["rms_norm"]["small_by_dtype"] = small_by_dtype(framework)
             found["kept_graph"] = {name: framework.kept_graph(name == "detached") for name in ("as_is", "detached")}
@@ -465,24 +467,30 @@ def write_checksum():
     readme.write_bytes(text.encode("utf-8"))
 
 
-def main(arguments=None):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="store nothing, and fail if a value changed")
-    options = parser.parse_args(arguments)
-    old, changed = stored(), 0
-    new = {"inputs": simple(INPUTS)}
+def report(old=None):
+    """Measure what is installed: (a line for each framework, the values to store, how many changed)."""
+    old = stored() if old is None else old
+    lines, new, changed = [], {"inputs": simple(INPUTS)}, 0
     for name in FRAMEWORKS:
         if name not in installed():
-            print(f"{name}: not installed, its stored values stay")
-            if name in old:
-                new[name] = old[name]
+            lines.append(f"{name}: not installed, skipped")
+            new |= {name: old[name]} if name in old else {}
             continue
         values = measure(name)
         found = differences(old.get(name, {}), values)
         changed += len(found)
-        print(f"{name} {values['version']}: " + ("nothing changed" if not found else f"{len(found)} changed"))
-        print("".join(f"  {line}\n" for line in found), end="")
+        words = f"{len(found)} changed" if found else "nothing changed"
+        lines += [f"{name} {values['version']}: {words}", *(f"  {line}" for line in found)]
         new[name] = kept(old.get(name), values)
+    return lines, new, changed
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="store nothing, and fail if a value changed")
+    options = parser.parse_args(arguments)
+    lines, new, changed = report()
+    print("\n".join(lines))
     if not options.check:
         STORED.write_bytes(as_text(new).encode("utf-8"))
         write_checksum()
