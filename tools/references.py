@@ -25,6 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 STORED = ROOT / "helpers" / "data" / "frameworks.json"
 PACKAGES = {"pytorch": "torch", "keras": "keras", "flax": "flax", "tensorflow": "tensorflow"}
 NORMS = ("batch_norm", "layer_norm", "group_norm", "instance_norm", "rms_norm")
+BACKENDS = {"tensorflow": "tensorflow", "jax": "jax", "torch": "torch"}  # of Keras: name and package
 GROUPS = 2
 TOLERANCE = 2e-5  # float32 sums in another order stay below it, every convention is above it
 
@@ -114,9 +115,7 @@ class Keras:
     """keras.layers, channels last; the gradients come from the backend, which is TensorFlow unless it is missing."""
 
     def __init__(self):
-        backends = {"tensorflow": "tensorflow", "jax": "jax", "torch": "torch"}
-        found = [backend for backend, package in backends.items() if find_spec(package)]
-        os.environ.setdefault("KERAS_BACKEND", found[0])
+        os.environ.setdefault("KERAS_BACKEND", backends()[0])
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
         import keras
 
@@ -405,8 +404,15 @@ def installed_as(name):
     return (metadata.packages_distributions().get(PACKAGES[name]) or [PACKAGES[name]])[0]
 
 
+def backends():
+    """Those of Keras that are installed, the one to be measured first."""
+    return [backend for backend, package in BACKENDS.items() if find_spec(package)]
+
+
 def installed():
-    return [name for name, package in PACKAGES.items() if find_spec(package)]
+    """The frameworks that can be run here; Keras needs a backend."""
+    found = [name for name, package in PACKAGES.items() if find_spec(package)]
+    return [name for name in found if name != "keras" or backends()]
 
 
 def stored():
