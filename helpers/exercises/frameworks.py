@@ -73,6 +73,16 @@ def _port_by_place(weights, momentum=0.99, epsilon=1e-3, center=True, scale=True
     return weights[0], weights[1], weights[-2], weights[-1], 1 - momentum, epsilon
 
 
+def _port_with_bias(bias):
+    """The answer, with the bias found in another way: bias(weights, center, scale)."""
+
+    def attempt(weights, momentum=0.99, epsilon=1e-3, center=True, scale=True):
+        right = _port_batch_norm(weights, momentum, epsilon, center, scale)
+        return right[0], bias(weights, center, scale), *right[2:]
+
+    return attempt
+
+
 def _port_with_flags_exchanged(weights, momentum=0.99, epsilon=1e-3, center=True, scale=True):
     return _port_batch_norm(weights, momentum, epsilon, center=scale, scale=center)
 
@@ -171,6 +181,25 @@ PORT_BATCH_NORM = Exercise(
             "you count gamma and beta from the front whether they are there or not; ask scale and center first",
         ),
         Mistake(
+            _port_with_bias(lambda weights, center, scale: weights[1] if center else 0 * weights[-1]),
+            "your bias is the second array of the list also where there is no gamma; then beta is the first",
+        ),
+        Mistake(
+            _port_with_bias(lambda weights, center, scale: weights[1] if center and scale else 0 * weights[-1]),
+            "your bias is 0 in a layer that has no gamma; such a layer may have a beta, as the first of the list",
+        ),
+        *forms(
+            "your momentum leaves the range from 0 to 1; both momenta are weights, and the two add up to 1",
+            _ported(lambda w, b, m, v, momentum, eps: (w, b, m, v, 1 / (1 - momentum), eps)),
+            _ported(lambda w, b, m, v, momentum, eps: (w, b, m, v, -momentum, eps)),
+        ),
+        *forms(
+            "you changed eps on the way; it is added to the variance in both, so copy it as it is",
+            _ported(lambda w, b, m, v, momentum, eps: (w, b, m, v, momentum, np.sqrt(eps))),
+            _ported(lambda w, b, m, v, momentum, eps: (w, b, m, v, momentum, eps**2)),
+            _ported(lambda w, b, m, v, momentum, eps: (w, b, m, v, momentum, 1 - eps)),
+        ),
+        Mistake(
             _port_with_missing(np.zeros_like, np.zeros_like),
             "your weight is 0 where Keras has no gamma, so the layer would forget its input; 1 changes nothing",
         ),
@@ -262,6 +291,25 @@ def _layout_there_twice(x, gamma, beta, layout, eps=1e-6):
     return np.moveaxis(_layout_not_back(x, gamma, beta, layout, eps), axis, -1)
 
 
+def _layout_wrong_way(x, gamma, beta, layout, eps=1e-6):
+    axis = layout.index("C")
+    return np.moveaxis(standardize(np.moveaxis(x, -1, axis), -1, eps) * gamma + beta, axis, -1)
+
+
+def _layout_swapped_there_only(x, gamma, beta, layout, eps=1e-6):
+    axis = layout.index("C")
+    return np.moveaxis(standardize(np.swapaxes(x, axis, -1), -1, eps) * gamma + beta, -1, axis)
+
+
+def _layout_for_images_only(x, gamma, beta, layout, eps=1e-6):
+    y = standardize(x, layout.index("C"), eps)
+    return gamma[:, None, None] * y + beta[:, None, None]
+
+
+def _layout_turned_over(x, gamma, beta, layout, eps=1e-6):
+    return (standardize(x.T, -1, eps) * gamma + beta).T
+
+
 def _layout_by_swap(x, gamma, beta, layout, eps=1e-6):
     axis = layout.index("C")
     return np.swapaxes(standardize(np.swapaxes(x, axis, -1), -1, eps) * gamma + beta, axis, -1)
@@ -311,6 +359,23 @@ CHANNELS_LAST_LAYER_NORM = Exercise(
         Mistake(
             _layout_there_twice,
             "on the way back you move the axis as on the way there; from the last place it goes to that of the C",
+        ),
+        Mistake(
+            _layout_wrong_way,
+            "you moved the last axis to the place of the C; it is the C that has to go to the end",
+        ),
+        Mistake(
+            _layout_swapped_there_only,
+            "you swapped two axes on the way there and moved one on the way back; take the same of the two both times",
+        ),
+        Mistake(
+            _layout_for_images_only,
+            "your [:, None, None] puts gamma and beta on the third axis from the end; that is where NCHW has its "
+            "channels, another layout has them elsewhere",
+        ),
+        Mistake(
+            _layout_turned_over,
+            "you turned the whole array over with T, which puts the first axis last; ask the layout where the C is",
         ),
         Mistake(
             _layout_by_reshape,
@@ -442,6 +507,28 @@ PORT_FLATTENED_DENSE = Exercise(
                 kernel.T.reshape(-1, channels, height, width).transpose(0, 2, 3, 1).reshape(kernel.shape[1], -1)
             ),
             "you went the other way, from (C, H, W) to (H, W, C); the kernel comes from Keras, whose channels are last",
+        ),
+        Mistake(
+            lambda kernel, channels, height, width: kernel.reshape(height, width, channels, -1).transpose(3, 2, 0, 1),
+            "your weight still has four axes; the inputs (C, H, W) have to become one axis again",
+        ),
+        Mistake(
+            lambda kernel, channels, height, width: kernel.transpose(3, 2, 0, 1),
+            "the kernel of a dense layer has two axes; reshape its rows to (H, W, C) first, then turn four",
+        ),
+        Mistake(
+            lambda kernel, channels, height, width: kernel.reshape(-1, channels, height, width),
+            "you reshaped the kernel to (units, C, H, W), which only cuts the same row of numbers anew; no axis moves",
+        ),
+        Mistake(
+            _dense_in_order(0, 1, 3, 2),
+            "you exchanged units and channels, but height and width still stand in front; the units come first",
+        ),
+        Mistake(
+            lambda kernel, channels, height, width: kernel.reshape(channels, height, width, -1).T.reshape(
+                kernel.shape[1], -1
+            ),
+            "you read the kernel's rows as (C, H, W) and turned all axes over; Keras flattens (H, W, C)",
         ),
         Mistake(
             _dense_in_order(3, 2, 1, 0),
