@@ -13,7 +13,7 @@ import pytest
 from lessons import ROOT
 
 import helpers
-from helpers import RunningStats, batch_norm, instance_norm
+from helpers import RunningStats, batch_norm, instance_norm, spectral_norm, weight_norm
 from helpers.precision import rms_norm_cast
 
 spec = importlib.util.spec_from_file_location("house_references", ROOT / "tools" / "references.py")
@@ -175,6 +175,18 @@ def test_kernels_are_turned_as_the_lesson_says():
         conv, dense = (np.zeros(shapes[name][kind]["kernel"]) for kind in ("conv", "dense"))
         assert list(conv.transpose(3, 2, 0, 1).shape) == shapes["pytorch"]["conv"]["weight"]
         assert list(dense.T.shape) == shapes["pytorch"]["dense"]["weight"]
+
+
+@pytest.mark.parametrize("name", ["pytorch", "keras", "flax"])
+def test_spectral_norm_after_many_calls_is_the_exact_one(name):
+    np.testing.assert_allclose(STORED[name]["weights"]["spectral_norm"], spectral_norm(INPUTS["weight"]).w, rtol=1e-5)
+
+
+def test_a_new_weight_norm_keeps_the_weight_in_pytorch_and_makes_its_rows_unit_in_flax():
+    w = INPUTS["weight"]
+    np.testing.assert_allclose(STORED["pytorch"]["weights"]["weight_norm"], w, rtol=1e-6)
+    np.testing.assert_allclose(STORED["flax"]["weights"]["weight_norm"], weight_norm(w, np.ones(2), axis=0), rtol=1e-6)
+    assert "weight_norm" not in STORED["keras"]["weights"]
 
 
 def test_the_graph_grows_unless_the_buffer_is_detached():

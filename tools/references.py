@@ -27,6 +27,7 @@ PACKAGES = {"pytorch": "torch", "keras": "keras", "flax": "flax", "tensorflow": 
 NORMS = ("batch_norm", "layer_norm", "group_norm", "instance_norm", "rms_norm")
 BACKENDS = {"tensorflow": "tensorflow", "jax": "jax", "torch": "torch"}  # of Keras: name and package
 GROUPS = 2
+CALLS = 100  # of a layer under spectral norm, which takes one step of power iteration in each
 TOLERANCE = 2e-5  # float32 sums in another order stay below it, every convention is above it
 
 # Eighths and quarters, which every format holds exactly. x is (N, L, C), the channels last.
@@ -42,6 +43,7 @@ INPUTS = {
     "large_mean": np.array([4095.0, 4097.0]),
     "half": (np.arange(8) * 5 % 8 + 1) / 4,
     "half_gamma": (np.arange(8) * 3 % 8 + 9) / 8,
+    "weight": np.array([[3.0, 4.0, 0.0], [1.0, 2.0, 2.0]]),
 }
 
 
@@ -92,6 +94,18 @@ class PyTorch:
         layers = {norm: self.layer(norm, 4) for norm in NORMS}
         layers |= {"dense": nn.Linear(4, 3), "conv": nn.Conv2d(4, 3, (5, 7))}
         return {name: {k: list(v.shape) for k, v in layer.state_dict().items()} for name, layer in layers.items()}
+
+    def weights(self, w):
+        """A dense weight (out, in), new under weight norm, and under spectral norm after many calls in training."""
+        wrap = self.torch.nn.utils.parametrizations
+        layers = [self.torch.nn.Linear(*w.shape[::-1]) for _ in range(2)]
+        for layer in layers:
+            layer.weight.data = self.torch.tensor(w)
+        lengths, spectral = wrap.weight_norm(layers[0]), wrap.spectral_norm(layers[1])
+        for _ in range(CALLS):
+            spectral(self.torch.ones(1, w.shape[1]))
+        found = {"weight_norm": lengths.weight, "spectral_norm": spectral.eval().weight}
+        return {norm: weight.detach().numpy() for norm, weight in found.items()}
 
     def kept_graph(self, detached):
         """How many nodes of the graph a buffer keeps alive after 1, 2, ... 5 updates by assignment."""
@@ -191,6 +205,16 @@ class Keras:
             shapes[name] = {w.name: list(w.shape) for w in layer.weights}
         return shapes
 
+    def weights(self, w):
+        """As in PyTorch; Keras has no weight norm."""
+        dense = self.keras.layers.Dense(len(w), use_bias=False)
+        layer = self.keras.layers.SpectralNormalization(dense)
+        layer.build((1, w.shape[1]))
+        dense.kernel.assign(w.T)
+        for _ in range(CALLS):
+            y = layer(np.eye(w.shape[1], dtype=np.float32), training=True)
+        return {"spectral_norm": np.array(self.keras.ops.convert_to_numpy(y)).T}
+
     def half(self, x, gamma, dtype="float16"):
         """RMSNorm under the policy mixed_float16: parameters in float32, the layer computes in float16."""
         layer = self.layer("rms_norm", dtype="mixed_float16")
@@ -250,6 +274,17 @@ class Flax:
             name: {k: list(getattr(layer, k).shape) for k in names if getattr(layer, k, None) is not None}
             for name, layer in layers.items()
         }
+
+    def weights(self, w):
+        """As in PyTorch."""
+        nnx, rngs, unit = self.nnx, self.nnx.Rngs(0), self.jax.numpy.eye(w.shape[1])
+        dense = [nnx.Linear(*w.shape[::-1], use_bias=False, rngs=rngs) for _ in range(2)]
+        for layer in dense:
+            layer.kernel = nnx.Param(self.jax.numpy.asarray(w.T))
+        lengths, spectral = nnx.WeightNorm(dense[0], rngs=rngs), nnx.SpectralNorm(dense[1], rngs=rngs)
+        for _ in range(CALLS):
+            y = spectral(unit)
+        return {"weight_norm": np.array(lengths(unit)).T, "spectral_norm": np.array(y).T}
 
     def half(self, x, gamma, dtype="float16"):
         """RMSNorm with dtype=float16: parameters in float32, the output in float16."""
@@ -362,6 +397,7 @@ def measure(name):
         found["batch_norm"]["running"] = framework.running(*float32(INPUTS["updates"]))
         if name != "tensorflow":
             found["parameters"] = framework.parameters()
+            found["weights"] = framework.weights(*float32(INPUTS["weight"]))
             x, gamma = float32(INPUTS["half"][None], INPUTS["half_gamma"])
             found["rms_norm"]["half"] = framework.half(x, gamma)[1][0]
             found["rms_norm"]["half_into_default"] = half_into_default(framework, x)
