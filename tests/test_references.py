@@ -10,7 +10,7 @@ from importlib import metadata
 
 import numpy as np
 import pytest
-from lessons import ROOT
+from lessons import LESSONS, ROOT, read
 
 import helpers
 from helpers import RunningStats, batch_norm, instance_norm, spectral_norm, weight_norm
@@ -21,6 +21,7 @@ references = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(references)
 
 STORED = references.stored()
+LESSON = next(path for path in LESSONS if path.stem == "13_frameworks")
 INPUTS = {name: np.array(values) for name, values in STORED["inputs"].items()}
 NORMS = ("batch_norm", "layer_norm", "group_norm", "instance_norm", "rms_norm")
 CHANNEL_NORMS = ("batch_norm", "group_norm", "instance_norm")
@@ -192,6 +193,20 @@ def test_a_new_weight_norm_keeps_the_weight_in_pytorch_and_makes_its_rows_unit_i
 def test_the_graph_grows_unless_the_buffer_is_detached():
     graph = STORED["pytorch"]["kept_graph"]
     assert np.diff(graph["as_is"]).min() > 0 and set(graph["detached"]) == {0}
+
+
+def test_the_lessons_card_lists_these_eps():
+    """A card's number is typed, so this holds it; what is typed here is held by the stored values above."""
+    card = "\n".join(cell.source for cell in read(LESSON).cells if "**The formula card.**" in cell.source)
+    rows = {
+        cells[1]: cells[2:6] for cells in (re.split(r" *\| *", line) for line in card.splitlines() if line[:1] == "|")
+    }
+    names = list(EPS)
+    assert [float(cell) for cell in rows["eps of batch norm"]] == [EPS[name]["batch_norm"] for name in names]
+    for norm in ("layer_norm", "group_norm", "instance_norm"):
+        listed = rows["eps of layer, group, instance norm"][:3]
+        assert [float(cell) for cell in listed] == [EPS[name][norm] for name in names[:3]]
+    assert [float(cell) for cell in rows["eps of RMSNorm"][1:3]] == [EPS[name]["rms_norm"] for name in names[1:3]]
 
 
 # -------------------------------------------------------------------------------------------------------- the tool
