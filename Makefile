@@ -3,7 +3,7 @@
 # with spaces.
 
 .DEFAULT_GOAL := help
-.PHONY: help env lab reset test notebooks lesson lint test-lowest test-browser test-anywhere mutants bench lock clean
+.PHONY: help env lab reset test notebooks lesson references lint test-lowest test-browser test-anywhere mutants bench lock clean
 
 ifeq ($(OS),Windows_NT)
 BIN := Scripts
@@ -31,6 +31,7 @@ LAB_ARGS ?=
 TEST_ARGS ?=
 NOTEBOOKS ?=
 MUTANTS_ARGS ?=
+REFERENCES_ARGS ?=
 
 # Unit, property and notebook tests in one call. Each notebook runs from top to bottom in one worker, in strict mode
 # (a failing check raises), and every stored output is compared.
@@ -61,6 +62,10 @@ notebooks: env ## run the lessons and store their outputs (NOTEBOOKS="notebooks/
 
 lesson: env ## begin a lesson: a notebook with every part, its questions, its exercises (NAME=04_layer_norm)
 	@$(PY) tools/lesson.py "$(NAME)"
+
+references: env ## run the frameworks of lesson 13 and store what they answer (UV_TORCH_BACKEND=cpu: PyTorch without CUDA)
+	@$(FIND) "$$python" tools/bootstrap.py --extra frameworks
+	@$(PY) tools/references.py $(REFERENCES_ARGS)
 
 lint: env ## ruff: rules and format, in .py and .ipynb
 	$(PY) -m ruff check .

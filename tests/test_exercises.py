@@ -1625,6 +1625,29 @@ BY_HAND = {
             ([[-0.125 / np.sqrt(4e-5)], [0.125 / np.sqrt(4e-5)]], [HALF], [1]),
         ),
     ],
+    "my_port_batch_norm": [
+        (
+            case([np.array([2.0]), np.array([3.0]), np.array([4.0]), np.array([5.0])], momentum=0.75, epsilon=0.5),
+            ([2], [3], [4], [5], 0.25, 0.5),
+        ),
+        (
+            case([np.array([4.0, 6.0]), np.array([5.0, 7.0])], center=False, scale=False),
+            ([1, 1], [0, 0], [4, 6], [5, 7], 0.01, 1e-3),
+        ),
+    ],
+    "my_channels_last_layer_norm": [
+        # the two channels of each place: mean 2 and variance 1, then mean 5 and variance 1
+        (
+            case(np.array([[[1, 6], [3, 4]]]), np.array([2, 10]), np.array([100, 200]), "NCL", eps=3),
+            [[[99, 101], [205, 195]]],
+        ),
+        (case(np.array([[1, 3]]), np.array([2, 10]), np.array([100, 200]), "NC", eps=3), [[99, 205]]),
+    ],
+    "my_port_flattened_dense": [
+        # inputs of Keras: pixel 1 channels a b, pixel 2 channels a b; of PyTorch: channel a pixels 1 2, channel b
+        (case(np.array([[1], [2], [3], [4]]), 2, 1, 2), [[1, 3, 2, 4]]),
+        (case(np.array([[1, 5], [2, 6]]), 2, 1, 1), [[1, 2], [5, 6]]),
+    ],
 }
 
 
