@@ -9,8 +9,8 @@
     take = "group norm"
     why = "..."
     network = "convolutional"                   # one option, a list of them, or no such field: every option fits
-    lessons = ["07"]                            # links, behind the last column: lessons,
-    checks = [{ lesson = "07", name = "...", line = "between 0 and 1" }]  # checks with what their PASS line says,
+    lessons = ["04_layer_norm"]                 # links, behind the last column: lessons,
+    checks = [{ lesson = "04_layer_norm", name = "...", line = "0.0" }]  # checks with what their PASS line says,
     references = ["wu2018"]                     # and papers, each written once:
 
     [reference.wu2018]
@@ -26,7 +26,6 @@ import re
 import tomllib
 
 DATA = pathlib.Path(__file__).resolve().parent.parent / "data"
-NOTEBOOKS = DATA.parent.parent / "notebooks"
 LINKS = ("lessons", "checks", "references")
 REFERENCE = {"author": str, "year": int, "url": str}
 
@@ -60,11 +59,6 @@ def read_table(name, folder=DATA):
     return {"title": table.get("title", name), "columns": columns, "filters": options, "rows": rows, "cells": cells}
 
 
-def lesson_file(number):
-    """Name of the notebook of a lesson, "07" -> "07_group_and_instance_norm.ipynb"; the number if there is none."""
-    return next((path.name for path in sorted(NOTEBOOKS.glob(f"{number}_*.ipynb"))), number)
-
-
 def _check_row(row, columns, filters, references, where):
     known = {*columns, *filters, *LINKS}
     unknown = sorted(set(row) - known)
@@ -81,6 +75,9 @@ def _check_row(row, columns, filters, references, where):
     for check in row.get("checks", []):
         if set(check) != {"lesson", "name", "line"}:
             raise ValueError(f"{where}: a check has lesson, name and line, got {sorted(check)}")
+    for lesson in [*row.get("lessons", []), *(check["lesson"] for check in row.get("checks", []))]:
+        if not re.fullmatch(r"\d\d_[a-z0-9_]+", lesson):
+            raise ValueError(f"{where}: {lesson!r} names no lesson, expected one such as '04_layer_norm'")
 
 
 def _check_reference(reference, where):
@@ -112,12 +109,10 @@ def _options(name, rows, given, file):
 
 def _cell(row, columns, options, references):
     """What the browser gets of one row. `when` has, for each menu, the numbers of the options that fit, or None."""
+    checks = [(check["lesson"], f": “{check['name']}” {check['line']}. ") for check in row.get("checks", [])]
+    lessons = [(lesson, ". ") for lesson in row.get("lessons", [])]
     links = [
-        {"text": f"Lesson {c['lesson']}", "to": lesson_file(c["lesson"]), "after": f": “{c['name']}” {c['line']}. "}
-        for c in row.get("checks", [])
-    ]
-    links += [
-        {"text": f"Lesson {number}", "to": lesson_file(number), "after": ". "} for number in row.get("lessons", [])
+        {"text": f"Lesson {lesson[:2]}", "to": f"{lesson}.ipynb", "after": after} for lesson, after in checks + lessons
     ]
     for reference in (references[key] for key in row.get("references", [])):
         text = f"{reference['author']} {reference['year']}"
