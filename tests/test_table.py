@@ -155,7 +155,7 @@ def test_the_twin_has_every_row_with_its_links_and_for_which_options_it_is_there
     assert [row.strip() for row in page.rows[1:]] == [
         "red, greenapplesweet Lesson 04.",
         "redcherrysour Ba 2016.",
-        "anywaternone Lesson 05: “it is 1” 1.0.",
+        "anywaternone Lesson 05: “it is 1: 1.0”.",
     ]
     assert page.links == ["04_layer_norm.ipynb", "https://arxiv.org/abs/1607.06450", "05_rms_norm.ipynb"]
     assert data["text/plain"] == "Fruit: a table of 3 rows"

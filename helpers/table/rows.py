@@ -109,7 +109,7 @@ def _options(name, rows, given, file):
 
 def _cell(row, columns, options, references):
     """What the browser gets of one row. `when` has, for each menu, the numbers of the options that fit, or None."""
-    checks = [(check["lesson"], f": “{check['name']}” {check['line']}. ") for check in row.get("checks", [])]
+    checks = [(check["lesson"], f": “{check['name']}: {check['line']}”. ") for check in row.get("checks", [])]
     lessons = [(lesson, ". ") for lesson in row.get("lessons", [])]
     links = [
         {"text": f"Lesson {lesson[:2]}", "to": f"{lesson}.ipynb", "after": after} for lesson, after in checks + lessons

@@ -3,6 +3,7 @@
 import nbformat
 import pytest
 from conftest import ROOT
+from test_lessons_in_browser import DEAD
 
 SETUP = f"""
 import sys
@@ -27,9 +28,14 @@ def notebook(lab):
 
 @pytest.fixture
 def opened(lab, notebook, page):
+    """The notebook with its table drawn; loaded again where JupyterLab lost the race with a kernel that starts."""
     lab.trust(notebook)
-    page.goto(lab.url(notebook))
-    page.wait_for_selector(".filter-table tbody tr")
+    drawn = f"document.querySelector('.table-status')?.textContent || document.body.innerText.includes('{DEAD}')"
+    for _ in range(2):
+        page.goto(lab.url(notebook))
+        page.wait_for_function(drawn)
+        if page.query_selector(".filter-table"):
+            break
     return page
 
 
