@@ -2,7 +2,6 @@
 
 import re
 from html.parser import HTMLParser
-from itertools import product
 
 import pytest
 from lessons import ROOT
@@ -97,6 +96,12 @@ def test_a_row_with_several_options_fits_each_and_one_without_fits_all(show):
 
 def test_two_choices_must_both_fit(show):
     assert names(show(GOOD).fitting({"color": "red", "taste": "sour"})) == ["cherry"]
+
+
+def test_the_full_choices_take_one_option_of_each_menu(show):
+    choices = show(GOOD).choices()
+    assert len(choices) == 6
+    assert {"color": "green", "taste": "none"} in choices
 
 
 def test_a_menu_has_the_given_order_or_that_of_the_rows(show):
@@ -220,8 +225,7 @@ def test_every_reference_of_a_table_is_used(name):
 
 def test_every_choice_of_a_network_leaves_one_norm_one_place_and_one_advice_on_numbers():
     table = Table("choosing")
-    menus = [menu["name"] for menu in table.filters]
-    choices = [dict(zip(menus, c, strict=True)) for c in product(*(menu["options"] for menu in table.filters))]
+    choices = table.choices()
     assert len(choices) == 324
     for choice in choices:
         parts = sorted(row["part"] for row in table.fitting(choice))

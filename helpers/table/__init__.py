@@ -6,6 +6,7 @@ print, an untrusted notebook) a plain HTML table with every row stands in its pl
 """
 
 import html
+from itertools import product
 from pathlib import Path
 
 import traitlets
@@ -54,6 +55,11 @@ class Table(LoadedWidget):
     def __repr__(self):
         start = f", start={self._start}" if self._start else ""
         return f"Table({self._name!r}{start})"
+
+    def choices(self):
+        """Every full choice {filter: option}, as a list."""
+        names = [menu["name"] for menu in self.filters]
+        return [dict(zip(names, each, strict=True)) for each in product(*(menu["options"] for menu in self.filters))]
 
     def fitting(self, choice):
         """The rows that a choice {filter: option} leaves, as the browser shows them."""

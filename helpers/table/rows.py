@@ -84,7 +84,7 @@ def _check_reference(reference, where):
     for field, kind in REFERENCE.items():
         if not isinstance(reference.get(field), kind):
             raise ValueError(f"{where}: {field} is {reference.get(field)!r}, expected a {kind.__name__}")
-    if not re.match(r"https://[^\s\"'<>]+$", reference["url"]):
+    if not re.match(r"^https://[^\s\"'<>]+$", reference["url"]):
         raise ValueError(f"{where}: url is {reference['url']!r}, expected an address that begins with https://")
 
 

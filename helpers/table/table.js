@@ -15,10 +15,13 @@ function make(tag, className, text = "") {
   return element;
 }
 
+// Where a link may lead: to a page, or to the notebook of a lesson.
+const ALLOWED = /^(https:\/\/|\d\d_\w+\.ipynb$)/;
+
 // A lesson opens in a tab of its own: JupyterLab's address ends with the notebook, so a file beside it is found.
 function makeLink({ text, to }) {
   const link = make("a", "", text);
-  Object.assign(link, { href: to, target: "_blank", rel: "noopener" });
+  if (ALLOWED.test(to)) Object.assign(link, { href: to, target: "_blank", rel: "noopener" });
   return link;
 }
 
@@ -40,7 +43,7 @@ function labelled(name, control) {
 }
 
 function makeMenu({ name, options, start }) {
-  const menu = document.createElement("select");
+  const menu = make("select");
   menu.append(new Option("all", -1), ...options.map((option, k) => new Option(option, k)));
   menu.value = start;
   return { menu, element: labelled(name, menu) };
@@ -51,7 +54,7 @@ function render({ model, el }) {
   el.classList.add("filter-table");
 
   const menus = model.get("filters").map(makeMenu);
-  const search = Object.assign(document.createElement("input"), { type: "search" });
+  const search = Object.assign(make("input"), { type: "search" });
   const controls = make("div", "table-filters");
   controls.append(...menus.map(({ element }) => element), labelled("contains", search));
 
