@@ -59,6 +59,7 @@ _LAZY = {
     "arrows": "explorer",
     "text": "explorer",
     "Quiz": "quiz",
+    "Table": "table",
     "PALETTE": "theme",
     "digits": "examples",
     "ellipse": "examples",

@@ -167,8 +167,8 @@ def test_an_attempt_that_returns_none_in_one_case_only_is_told_so(capsys, exerci
 
 def spoiled(result, spoil):
     if isinstance(result, tuple) and not hasattr(result, "_fields"):
-        return tuple(spoil(item) for item in result) or (spoil(0),)
-    return spoil(result)
+        return tuple(spoiled(item, spoil) for item in result) or (spoil(0),)
+    return spoil(0.0 if isinstance(result, str) else result)  # no arithmetic with words
 
 
 @every_function
@@ -1648,6 +1648,22 @@ BY_HAND = {
         (case(np.array([[1], [2], [3], [4]]), 2, 1, 2), [[1, 3, 2, 4]]),
         (case(np.array([[1, 5], [2, 6]]), 2, 1, 1), [[1, 2], [5, 6]]),
     ],
+    # two of three units are 0 for both samples; then one of two is above 0 for both, then both are
+    "my_diagnosis": [
+        (case([np.array([[0, 0, 1], [0, 0, 2]])]), (1, "dead")),
+        (case([np.array([[1, 0], [2, 3]])]), (0, "well")),
+        (case([np.array([[1, 0], [0, 1]]), np.array([[1, 2], [2, 3]])]), (2, "always on")),
+        # root mean squares 1, 10 and 101
+        (case([size * np.array([[2, 0], [0, 0]]) for size in (1, 10, 101)]), (3, "exploding")),
+    ],
+    "my_cause": [
+        (case(lambda parts: parts["a"] + parts["b"], {"a": 0.0, "b": 3.0}, {"a": 0.0, "b": 0.1}), "b"),
+        (case(lambda parts: parts["a"] + parts["b"], {"a": 2.0, "b": 3.0}, {"a": 0.0, "b": 0.1}), "none"),
+    ],
+    "my_invariances": [
+        (case(lambda x: x - x.mean(axis=1, keepdims=True), np.array([[1.0, 3], [5, 9]])), (False, True, False, True)),
+        (case(lambda x: x / np.abs(x).max(), np.array([[1.0, 3], [5, 9]])), (True, False, False, False)),
+    ],
 }
 
 
@@ -1659,5 +1675,8 @@ def test_the_reference_gives_what_is_worked_by_hand(exercise):
         got = run(exercise.reference, *c.args, **c.kwargs)
         got, expected = (value if isinstance(value, tuple) else (value,) for value in (got, expected))
         for item, wanted in zip(got, expected, strict=True):
-            np.testing.assert_allclose(item, wanted, rtol=1e-6)
+            if isinstance(wanted, str):
+                assert item == wanted
+            else:
+                np.testing.assert_allclose(item, wanted, rtol=1e-6)
             assert np.shape(item) == np.shape(wanted)
