@@ -53,8 +53,8 @@ class Parameter:
     """
 
     def __init__(self, value, grad=None):
-        self.value = _float64("Parameter", "value", value)
-        self.grad = np.zeros(self.value.shape) if grad is None else _float64("Parameter", "grad", grad)
+        self.value = as_float64("Parameter", "value", value)
+        self.grad = np.zeros(self.value.shape) if grad is None else as_float64("Parameter", "grad", grad)
         if self.grad.shape != self.value.shape:
             raise ValueError(
                 f"Parameter: grad has shape {self.grad.shape}, expected {self.value.shape}, the shape of value"
@@ -98,7 +98,7 @@ class Layer:
         if self._last is None:
             raise ValueError(f"{name}: call forward first; backward needs what forward has kept")
         shape, kept = self._last
-        dy = _float64(name, "dy", dy)
+        dy = as_float64(name, "dy", dy)
         if dy.shape != shape:
             raise ValueError(f"{name}: dy has shape {dy.shape}, expected {shape}, the shape of the output")
         with quiet():
@@ -132,9 +132,13 @@ class Layer:
             child.eval()
         return self
 
+    def __repr__(self):
+        own = [f"{name} {value.value.shape}" for name, value in vars(self).items() if isinstance(value, Parameter)]
+        return f"{type(self).__name__}({', '.join(own + [repr(child) for child in self.children()])})"
+
     def _check_x(self, x):
         name = f"{type(self).__name__}.forward"
-        x = _float64(name, "x", x)
+        x = as_float64(name, "x", x)
         if x.size == 0:
             raise ValueError(f"{name}: x must have no empty axis, got shape {x.shape}")
         if self.axis is not None and (x.ndim < 2 or x.shape[self.axis] != self.features):
@@ -143,8 +147,20 @@ class Layer:
         return x
 
 
-def _float64(name, what, value):
+def as_float64(name, what, value):
     return float_array(name, what, value).astype(np.float64, copy=False)
+
+
+def check_positive(name, what, value):
+    if not (is_number(value) and 0 < value < math.inf):
+        raise ValueError(f"{name}: {what} must be a finite number > 0, got {value!r}")
+    return float(value)
+
+
+def check_rng(name, rng):
+    if not (isinstance(rng, np.random.Generator) or (is_int(rng) and rng >= 0)):
+        raise ValueError(f"{name}: rng must be np.random.default_rng(seed) or a seed, an int >= 0, got {rng!r}")
+    return np.random.default_rng(rng)
 
 
 class Linear(Layer):
@@ -190,18 +206,6 @@ class Linear(Layer):
         if self.bias is not None:
             self.bias.add_gradient(rows.sum(axis=0))
         return dy @ self.weight.value
-
-
-def check_positive(name, what, value):
-    if not (is_number(value) and 0 < value < math.inf):
-        raise ValueError(f"{name}: {what} must be a finite number > 0, got {value!r}")
-    return float(value)
-
-
-def check_rng(name, rng):
-    if not (isinstance(rng, np.random.Generator) or (is_int(rng) and rng >= 0)):
-        raise ValueError(f"{name}: rng must be np.random.default_rng(seed) or a seed, an int >= 0, got {rng!r}")
-    return np.random.default_rng(rng)
 
 
 class BatchNorm(Layer):
@@ -255,25 +259,24 @@ class BatchNorm(Layer):
                 "take a larger batch, or call eval() first"
             )
         self.stats.update(x)
-        return batch_norm(x, self.gamma.value, self.beta.value, eps=self.eps).y, (x, None)
+        return batch_norm(x, self.gamma.value, self.beta.value, eps=self.eps).y, (x, None, None)
 
     def _forward_eval(self, x):
-        per_channel = (1, -1) + (1,) * (x.ndim - 2)
         mean, var, gamma, beta = (
-            values.reshape(per_channel)
-            for values in (self.stats.mean, self.stats.var, self.gamma.value, self.beta.value)
+            values.reshape(self.features, *[1] * (x.ndim - 2))
+            for values in (self.running_mean, self.running_var, self.gamma.value, self.beta.value)
         )
         sd = np.sqrt(var + self.eps)
         x_hat = (x - mean) / sd
-        return x_hat * gamma + beta, (x_hat, gamma / sd)
+        return x_hat * gamma + beta, (None, x_hat, gamma / sd)
 
     def _backward(self, dy, kept):
-        x, slope = kept
-        if slope is None:
+        x, x_hat, slope = kept
+        if x is not None:
             dx, dgamma, dbeta = batch_norm_backward(dy, x, self.gamma.value, eps=self.eps)
         else:
             others = (0, *range(2, dy.ndim))
-            dx, dgamma, dbeta = dy * slope, (dy * x).sum(axis=others), dy.sum(axis=others)
+            dx, dgamma, dbeta = dy * slope, (dy * x_hat).sum(axis=others), dy.sum(axis=others)
         self.gamma.add_gradient(dgamma)
         self.beta.add_gradient(dbeta)
         return dx
@@ -426,7 +429,7 @@ class Residual(Layer):
         post-norm    Sequential(Residual(f), LN)
         DeepNorm     Sequential(Residual(f, scale=alpha), LN)
 
-    Source: He et al. 2016, arXiv:1512.03385, equation 1; scale: Wang et al. 2022, arXiv:2203.00555, section 3.1.
+    Source: He et al. 2016, arXiv:1512.03385, equation 1; scale: Wang et al. 2022, arXiv:2203.00555.
     """
 
     def __init__(self, block, *, scale=1.0):
@@ -497,10 +500,11 @@ def _check_children(name, layers):
         if not isinstance(layer, Layer):
             hint = f"; write {name}(*layers)" if isinstance(layer, (list, tuple)) else ""
             raise ValueError(f"{name}: layer {i} must be a Layer, got {type(layer).__name__}{hint}")
-    inside = [layer for child in layers for layer in _all_layers(child)]
-    for i, layer in enumerate(inside):
-        if any(layer is other for other in inside[:i]):
+    seen = set()
+    for layer in (inner for child in layers for inner in _all_layers(child)):
+        if id(layer) in seen:
             raise ValueError(f"{name}: the same {type(layer).__name__} stands in two places; make one for each")
+        seen.add(id(layer))
 
 
 def _all_layers(layer):

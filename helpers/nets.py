@@ -9,12 +9,12 @@ With the same rng the same numbers come again.
 """
 
 import math
-from itertools import repeat
+from itertools import pairwise, repeat
 from typing import NamedTuple
 
 import numpy as np
 
-from ._numerics import check_count, float_array, is_number, quiet
+from ._numerics import check_count, is_number, quiet
 from .layers import (
     BatchNorm,
     Layer,
@@ -26,6 +26,7 @@ from .layers import (
     Sequential,
     Sigmoid,
     Tanh,
+    as_float64,
     check_positive,
     check_rng,
 )
@@ -73,29 +74,34 @@ def mlp(sizes, norm=None, activation="relu", gain=1.0, *, rng):
     and rng have the same weights, whatever the norm. Before a batch norm there is no bias: the mean would take it
     away again, and beta does its work. Before the other norms the bias stays.
     """
-    sizes = [check_count("mlp", "every size", size) for size in sizes]
+    if not isinstance(sizes, (list, tuple)):
+        raise ValueError(f"mlp: sizes must be a list of ints, got {sizes!r}")
     if len(sizes) < 2:
         raise ValueError(f"mlp: sizes must hold at least the input and the output width, got {sizes}")
-    make_norm = norm if norm is None else _choose("norm", norm, NORMS)
-    make_activation = _choose("activation", activation, ACTIVATIONS)
+    sizes = [check_count("mlp", "every size", size) for size in sizes]
     rng = check_rng("mlp", rng)
     layers = []
-    for inputs, outputs in zip(sizes[:-2], sizes[1:-1], strict=True):
-        after = [make_activation()] if norm is None else [make_norm(outputs), make_activation()]
+    for inputs, outputs in pairwise(sizes[:-1]):
+        after = [_make("activation", activation, ACTIVATIONS)]
+        if norm is not None:
+            after = [_make("norm", norm, NORMS, outputs), *after]
         init = "he" if isinstance(after[-1], ReLU) else "lecun"
         bias = not isinstance(after[0], BatchNorm)
         layers += [Linear(inputs, outputs, rng=rng, bias=bias, init=init, gain=gain), *after]
     return Sequential(*layers, Linear(sizes[-2], sizes[-1], rng=rng, init="lecun"))
 
 
-def _choose(what, value, known):
-    """The class that `value` names, or value itself when it is a function or a class."""
-    if callable(value):
-        return value
-    if value not in list(known):
-        words = ", ".join(map(repr, known))
-        raise ValueError(f"mlp: {what} must be one of {words}, or a function that returns a Layer, got {value!r}")
-    return known[value]
+def _make(what, maker, known, *arguments):
+    """The layer that `maker` makes: a word of `known`, a class or a function."""
+    if not callable(maker) or isinstance(maker, np.ufunc):  # np.tanh is a function, but of numbers
+        if maker not in list(known):
+            words = ", ".join(map(repr, known))
+            raise ValueError(f"mlp: {what} must be one of {words}, or a function that returns a Layer, got {maker!r}")
+        maker = known[maker]
+    layer = maker(*arguments)
+    if not isinstance(layer, Layer):
+        raise ValueError(f"mlp: {what} must return a Layer, got {type(layer).__name__}")
+    return layer
 
 
 def cross_entropy(logits, labels):
@@ -138,13 +144,13 @@ def accuracy(logits, labels):
 
 
 def _check_labels(name, logits, labels):
-    logits = float_array(name, "logits", logits).astype(np.float64, copy=False)
+    logits = as_float64(name, "logits", logits)
     if logits.ndim != 2 or logits.size == 0:
         raise ValueError(f"{name}: logits must have shape (N, K), got {logits.shape}")
     labels = np.asarray(labels)
     if labels.shape != logits.shape[:1]:
         raise ValueError(f"{name}: labels has shape {labels.shape}, expected ({len(logits)},), one for each row")
-    if labels.dtype.kind not in "iu":
+    if labels.dtype.kind not in ("i", "u"):
         raise ValueError(f"{name}: labels must be ints, got dtype {labels.dtype}")
     if labels.min() < 0 or labels.max() >= logits.shape[1]:
         raise ValueError(
@@ -173,7 +179,9 @@ class SGD:
     def __init__(self, parameters, lr, *, momentum=0.0, weight_decay=0.0):
         self.parameters = _check_parameters("SGD", parameters)
         self.lr = check_positive("SGD", "lr", lr)
-        self.momentum = _check_fraction("SGD", "momentum", momentum)
+        if not _is_fraction(momentum):
+            raise ValueError(f"SGD: momentum must be a number from 0 to below 1, got {momentum!r}")
+        self.momentum = float(momentum)
         if not (is_number(weight_decay) and 0 <= weight_decay < math.inf):
             raise ValueError(f"SGD: weight_decay must be a finite number >= 0, got {weight_decay!r}")
         self.weight_decay = float(weight_decay)
@@ -183,9 +191,12 @@ class SGD:
         """Change every parameter once, by its gradient."""
         with quiet():
             for i, p in enumerate(self.parameters):
-                g = p.grad + self.weight_decay * p.value
-                self.velocities[i] = self.momentum * self.velocities[i] + g
-                p.value = p.value - self.lr * self.velocities[i]
+                change = p.grad
+                if self.weight_decay:
+                    change = change + self.weight_decay * p.value
+                if self.momentum:
+                    change = self.velocities[i] = self.momentum * self.velocities[i] + change
+                p.value = p.value - self.lr * change
 
 
 class Adam:
@@ -207,8 +218,9 @@ class Adam:
     def __init__(self, parameters, lr=1e-3, *, betas=(0.9, 0.999), eps=1e-8):
         self.parameters = _check_parameters("Adam", parameters)
         self.lr = check_positive("Adam", "lr", lr)
-        b1, b2 = betas
-        self.betas = _check_fraction("Adam", "betas[0]", b1), _check_fraction("Adam", "betas[1]", b2)
+        if not (isinstance(betas, (list, tuple)) and len(betas) == 2 and all(map(_is_fraction, betas))):
+            raise ValueError(f"Adam: betas must be two numbers from 0 to below 1, got {betas!r}")
+        self.betas = tuple(betas)
         self.eps = check_positive("Adam", "eps", eps)
         self.means = [np.zeros(p.value.shape) for p in self.parameters]
         self.squares = [np.zeros(p.value.shape) for p in self.parameters]
@@ -228,16 +240,17 @@ class Adam:
 
 
 def _check_parameters(name, parameters):
-    parameters = list(parameters)
-    if not parameters or not all(isinstance(p, Parameter) for p in parameters):
+    if (
+        not isinstance(parameters, (list, tuple))
+        or not parameters
+        or not all(isinstance(p, Parameter) for p in parameters)
+    ):
         raise ValueError(f"{name}: parameters must be a list of Parameter, at least one; write model.parameters()")
-    return parameters
+    return list(parameters)
 
 
-def _check_fraction(name, what, value):
-    if not (is_number(value) and 0 <= value < 1):
-        raise ValueError(f"{name}: {what} must be a number from 0 to below 1, got {value!r}")
-    return float(value)
+def _is_fraction(value):
+    return is_number(value) and 0 <= value < 1
 
 
 def fit(model, x, labels, optimizer, *, steps, batch_size=None, rng=None, on_step=None, progress=False):
@@ -269,9 +282,13 @@ def fit(model, x, labels, optimizer, *, steps, batch_size=None, rng=None, on_ste
     """
     if not isinstance(model, Layer):
         raise ValueError(f"fit: model must be a Layer, got {type(model).__name__}")
+    if not any(p is own for p in getattr(optimizer, "parameters", []) for own in model.parameters()):
+        raise ValueError("fit: optimizer has no parameter of this model; write e.g. SGD(model.parameters(), lr=0.1)")
     x, labels = np.asarray(x), np.asarray(labels)
-    if x.shape[:1] != labels.shape:
-        raise ValueError(f"fit: labels has shape {labels.shape}, expected one label for each of the rows of x")
+    if x.ndim == 0:
+        raise ValueError("fit: x must have an axis of samples, got shape ()")
+    if labels.shape != x.shape[:1]:
+        raise ValueError(f"fit: labels has shape {labels.shape}, expected ({len(x)},), one for each row of x")
     steps = check_count("fit", "steps", steps)
     batches = _batches(len(x), batch_size, rng)
     matrices = [p for p in model.parameters() if p.value.ndim > 1]
