@@ -294,6 +294,7 @@ _EXPLAINED = {
         "K|keras": "Keras is another library, but x is a NumPy array; use np and the methods of x",
         "jnp|jax": "jnp is JAX, but x is a NumPy array; write np",
         "numpy": "NumPy is imported as np; write np",
+        "momentum|running_mean|running_var": "{word} has no value here; in a class write self.{word}",
         "math|sqrt": "math is not imported, and takes single numbers; NumPy's np.sqrt takes whole arrays",
     },
     "unexpected keyword argument '{word}'|'{word}' is an invalid keyword": {
@@ -327,6 +328,7 @@ _EXPLAINED = {
         "at": "at is JAX's; in NumPy y[i] = value changes the array",
     },
     "{word}": {
+        r"operand type\(s\).*'Parameter'": "a Parameter is no array; its numbers are in .value, as in self.gamma.value",
         "must be Tensor": "torch works on tensors, but x is a NumPy array; use np and the methods of x",
         "Cannot interpret 'True' as a data type": "PyTorch takes keepdim in this place; in NumPy write keepdims=True",
         "Cannot interpret '.*' as a data type|Type must be a sub-type": "view is PyTorch's word; NumPy says reshape",

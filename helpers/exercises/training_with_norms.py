@@ -101,8 +101,9 @@ def _drive(attempt, batches, dy, x, d_alone, gamma, beta, momentum=0.1, eps=1e-5
     dx_eval = _array(layer.backward(d_alone), "backward")
     after = [_buffer(layer, name) for name in ("running_mean", "running_var")]
     _switch(layer, "train")
+    dx_later = _array(layer.backward(d_alone), "backward")
     again = _array(layer.forward(batches[0]), "forward")
-    return (y, dx, *gradients, *twice, *buffers, y_eval, dx_eval, *after, again)
+    return (y, dx, *gradients, *twice, *buffers, y_eval, dx_eval, *after, dx_later, again)
 
 
 RESULTS = (
@@ -118,6 +119,7 @@ RESULTS = (
     "dx in stored mode",
     "running_mean after stored mode",
     "running_var after stored mode",
+    "dx in stored mode, asked for after train()",
     "output back in training mode",
 )
 
@@ -137,13 +139,16 @@ def _switch(layer, mode):
 def _array(value, method):
     if value is None:
         raise WrongKind(f"{method} returns None; is it still to be written, or is its return missing?")
+    if isinstance(value, tuple):
+        wanted = {"forward": "y", "backward": "dx; the other gradients go to add_gradient"}[method]
+        raise WrongKind(f"{method} returns {len(value)} values; return only {wanted}")
     return value
 
 
 def _gradient(layer, name):
     if not isinstance(getattr(layer, name), Parameter):
         raise WrongKind(f"self.{name} is no Parameter any more; keep it and call self.{name}.add_gradient(...)")
-    return getattr(layer, name).grad
+    return getattr(layer, name).grad.copy()
 
 
 def _buffer(layer, name):
@@ -272,6 +277,12 @@ def _without_parentheses(self, x):
     y = _BatchNormLayer.forward(self, x)
     mean, var = (self.mean(x), self.var(x, self.mean(x))) if self.training else (self.running_mean, self.running_var)
     return y * 0 + self.gamma.value * (x - mean / np.sqrt(var + self.eps)) + self.beta.value
+
+
+def _by_the_present_mode(self, dy):
+    self.learn(dy)
+    g = self.upstream(dy)
+    return self.dx(g) if self.training else self.dx_eval(g)
 
 
 def _always_train(self, x):
@@ -416,6 +427,32 @@ BATCH_NORM_LAYER = Exercise(
             _with(forward=_norm_of_rows),
             _with(forward=_norm_of_rows, dx=_dx_rows),
         ),
+        *forms(
+            "you took one mean and variance over all entries; each feature has its own, over the batch",
+            _with(mean=lambda self, x: x.mean(), var=lambda self, x, mean: x.var()),
+            _with(
+                mean=lambda self, x: x.mean(),
+                var=lambda self, x, mean: x.var(),
+                stored_var=lambda self, x, var: x.var(ddof=1),
+            ),
+            _with(
+                mean=lambda self, x: x.mean(),
+                var=lambda self, x, mean: x.var(),
+                stored_var=lambda self, x, var: x.var(axis=0, ddof=1),
+            ),
+        ),
+        *forms(
+            "running_mean has become (1, C); the statistics have shape (C,), so leave out keepdims",
+            _with(
+                mean=lambda self, x: x.mean(axis=0, keepdims=True),
+                var=lambda self, x, mean: x.var(axis=0, keepdims=True),
+            ),
+            _with(
+                mean=lambda self, x: x.mean(axis=0, keepdims=True),
+                var=lambda self, x, mean: x.var(axis=0, keepdims=True),
+                stored_var=lambda self, x, var: x.var(axis=0, ddof=1),
+            ),
+        ),
         Mistake(_with(forward=_without_parentheses), NO_PARENTHESES),
         Mistake(
             _with(divisor=lambda self, var: np.sqrt(var) + self.eps),
@@ -442,6 +479,10 @@ BATCH_NORM_LAYER = Exercise(
             "and dx = g / s",
         ),
         Mistake(
+            _with(backward=_by_the_present_mode),
+            "backward looks at self.training; the mode may have changed since: keep in forward which mode it was",
+        ),
+        Mistake(
             _with(dx=_dx(lambda g, h, s, m: (g - h * m(g * h)) / s)),
             "backward treats the mean as a constant; when x moves, the mean moves along, which takes mean(g) off",
         ),
@@ -458,6 +499,11 @@ BATCH_NORM_LAYER = Exercise(
             "in training mode you did not divide dx by the root of var + eps",
         ),
         Mistake(_with(dx=_dx_sums), "backward takes sums over the batch; both are means, of g and of g · x̂"),
+        *forms(
+            "a mean of backward runs over all entries; each feature has its own, over the batch",
+            _with(dx=_dx(lambda g, h, s, m: (g - m(g) - h * np.mean(g * h)) / s)),
+            _with(dx=_dx(lambda g, h, s, m: (g - np.mean(g) - h * np.mean(g * h)) / s)),
+        ),
         Mistake(_with(dx=_dx_rows), "the means of backward run along the features; they run over the batch, axis=0"),
         Mistake(
             _with(dx=_dx_stored),
@@ -564,6 +610,15 @@ def _equal_split(gradient, x, t, rows):
     return sum(gradient(a, b) for a, b in pieces) / count
 
 
+def _split_into_rows_pieces(gradient, x, t, rows):
+    return [gradient(a, b) for a, b in zip(np.split(x, rows), np.split(t, rows), strict=True)]
+
+
+def _overlapping(gradient, x, t, rows):
+    starts = range(len(x))
+    return sum(len(x[i : i + rows]) * gradient(x[i : i + rows], t[i : i + rows]) for i in starts) / len(x)
+
+
 def _array_split(gradient, x, t, rows):
     count = -(-len(x) // rows)
     pieces = zip(np.array_split(x, count), np.array_split(t, count), strict=True)
@@ -663,6 +718,15 @@ GRADIENT_ACCUMULATION = Exercise(
             _without_the_rest,
             _dropped_rest_over_all,
         ),
+        *forms(
+            "the second argument of np.split is the number of pieces, not that of the rows in a piece",
+            lambda *args: sum(_split_into_rows_pieces(*args)),
+            lambda *args: np.mean(_split_into_rows_pieces(*args), axis=0),
+        ),
+        Mistake(
+            _overlapping,
+            "your pieces overlap; range(0, len(x), rows) goes from the start of one piece to the start of the next",
+        ),
         Mistake(
             _equal_split,
             "np.split makes equal pieces only; slice x[start : start + rows], which ends by itself",
@@ -753,6 +817,10 @@ UNSCALED_STEP = Exercise(
             _stepping(unscale=lambda dw, scale: dw / np.float16(scale)),
             _stepping(unscale=lambda dw, scale: (dw.astype(np.float32) / scale).astype(np.float16)),
             _bad_after_unscaling,
+        ),
+        Mistake(
+            lambda w, dw, scale, rate: _stepping(step=lambda w, rate, _: w - rate / scale * dw)(w, dw, scale, rate),
+            "you multiplied in float16, which keeps three digits; go to float32 first",
         ),
         Mistake(
             _stepping(unscale=lambda dw, scale: dw.astype(np.float32)),
