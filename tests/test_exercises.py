@@ -23,6 +23,7 @@ from helpers import checks, precision
 from helpers.exercises import Exercise, Mistake, WrongKind, all_exercises, case, check_exercise, checker
 from helpers.exercises.bug_gallery import Candidate
 from helpers.exercises.checker import diagnose
+from helpers.layers import BatchNorm, Layer
 
 EXERCISES = list(all_exercises().values())
 FUNCTIONS = [e for e in EXERCISES if not inspect.isclass(e.reference)]
@@ -1032,6 +1033,44 @@ def test_an_exercise_may_ask_for_a_class():
     )
 
 
+LAYER = all_exercises()["my_batch_norm_layer"]
+
+
+def layer_with(**methods):
+    """The learner's class with some methods; the others are left as stubs."""
+    stubs = {"forward": lambda self, x: ..., "backward": lambda self, dy: ...}
+    return type("Own", (Layer,), {"__init__": LAYER.reference.__init__, **stubs, **methods})
+
+
+def test_a_class_is_told_which_method_is_still_to_be_written():
+    _, text = diagnose(LAYER, layer_with(forward=lambda self, x: x - x.mean(axis=0)))
+    assert text is not None and "write forward and backward" in text
+    _, text = diagnose(LAYER, layer_with(forward=lambda self, x: x - x.mean(axis=0), backward=lambda self, dy: None))
+    assert text.endswith(": backward returns None; is it still to be written, or is its return missing?")
+
+
+def test_a_class_may_be_made_of_layer_and_parameter_but_not_of_the_helper():
+    own = type("Own", (BatchNorm,), {"forward": lambda self, x: 2 * x})
+    assert diagnose(LAYER, own) == (False, "it is built on the helper BatchNorm; write the steps yourself")
+    assert diagnose(LAYER, BatchNorm) == (False, "it is the helper itself; write the steps yourself")
+    assert diagnose(LAYER, LAYER.reference)[0] is True
+
+
+def test_a_parameter_taken_for_an_array_is_named():
+    own = layer_with(forward=lambda self, x: self.gamma * x, backward=lambda self, dy: dy)
+    sentence = "a Parameter is no array; its numbers are in .value, as in self.gamma.value"
+    assert diagnose(LAYER, own)[1].startswith(sentence)
+
+
+def test_gradients_may_be_added_in_place():
+    def learn(self, dy):
+        self.gamma.grad += (dy * self.x_hat).sum(axis=0)
+        self.beta.grad += dy.sum(axis=0)
+
+    own = type("Own", (Layer,), {**vars(LAYER.reference), "learn": learn})
+    assert diagnose(LAYER, own)[0] is True
+
+
 def test_run_may_call_an_answer_unsuitable():
     def run(attempt, x):
         y = attempt(x)
@@ -1663,6 +1702,45 @@ BY_HAND = {
     "my_invariances": [
         (case(lambda x: x - x.mean(axis=1, keepdims=True), np.array([[1.0, 3], [5, 9]])), (False, True, False, True)),
         (case(lambda x: x / np.abs(x).max(), np.array([[1.0, 3], [5, 9]])), (True, False, False, False)),
+    ],
+    "my_batch_norm_layer": [
+        # One batch: mean 3, variance 3.5, divisor 2. The running variance becomes 3.5 as well, so the divisor stays.
+        (
+            case(
+                np.array([[[1.0], [2], [3], [6]]]),
+                np.array([[1.0], [0], [0], [0]]),
+                np.array([[4 + 22.5 / 11]]),
+                np.array([[3.0]]),
+                np.array([2.0]),
+                np.array([1.0]),
+                momentum=7.5 / 11,
+                eps=0.5,
+            ),
+            (
+                [[-1], [0], [1], [4]],
+                [[0.5], [-0.375], [-0.25], [0.125]],
+                [-1],
+                [1],
+                [-2],
+                [2],
+                [22.5 / 11],
+                [3.5],
+                [[5]],
+                [[3]],
+                [22.5 / 11],
+                [3.5],
+                [[3]],
+                [[-1], [0], [1], [4]],
+            ),
+        )
+    ],
+    # the loss is the mean of (x w - 1)², at w = 0
+    "my_gradient_accumulation": [
+        (case(lambda x, t: -2 * x.T @ t / len(x), np.array([[1.0], [2], [3]]), np.ones(3), 2), [-4])
+    ],
+    "my_unscaled_step": [
+        (case(np.float32([1, 2]), np.float16([8, -4]), 4.0, 0.5), ([0, 2.5], 4)),
+        (case(np.float32([1, 2]), np.float16([np.inf, -4]), 4.0, 0.5), ([1, 2], 2)),
     ],
 }
 

@@ -37,6 +37,8 @@ _HELPERS = str(Path(__file__).resolve().parents[1])
 _PACKAGE = __package__.split(".")[0]
 # The parts of the package that do no exercise's work, so that an attempt may call them.
 _ALLOWED = {"checks", "examples", "exercises", "explorer", "figures", "notebook", "quiz", "theme", "widget_code"}
+# What a layer of the learner's own is made of, so that an attempt may use it.
+_MATERIAL = {"Layer", "Parameter"}
 
 
 @dataclass(frozen=True)
@@ -213,6 +215,10 @@ def _unfit(exercise, attempt, cases):
 
 def _not_written_here(exercise, attempt):
     """Why the attempt is not the learner's own work in the running cell, or None."""
+    for built_on in attempt.__mro__ if isinstance(attempt, type) else ():
+        if _is_helper(built_on):
+            what = "is the helper itself" if built_on is attempt else f"is built on the helper {built_on.__name__}"
+            return f"it {what}; write the steps yourself"
     for function in _functions(attempt):
         if _is_helper(function):
             return f"it is the helper {function.__name__} itself; write the steps yourself"
@@ -256,7 +262,7 @@ def _comes_from_another_cell(function):
 
 def _is_helper(thing):
     """Whether something is one of the package's functions or classes that compute what exercises ask for."""
-    if not isinstance(thing, (FunctionType, type)):
+    if not isinstance(thing, (FunctionType, type)) or thing.__name__ in _MATERIAL:
         return False
     package, _, module = (thing.__module__ or "").partition(".")
     return package == _PACKAGE and module.split(".")[0] not in _ALLOWED
@@ -288,6 +294,7 @@ _EXPLAINED = {
         "K|keras": "Keras is another library, but x is a NumPy array; use np and the methods of x",
         "jnp|jax": "jnp is JAX, but x is a NumPy array; write np",
         "numpy": "NumPy is imported as np; write np",
+        "momentum|running_mean|running_var": "{word} has no value here; in a class write self.{word}",
         "math|sqrt": "math is not imported, and takes single numbers; NumPy's np.sqrt takes whole arrays",
     },
     "unexpected keyword argument '{word}'|'{word}' is an invalid keyword": {
@@ -321,6 +328,7 @@ _EXPLAINED = {
         "at": "at is JAX's; in NumPy y[i] = value changes the array",
     },
     "{word}": {
+        r"operand type\(s\).*'Parameter'": "a Parameter is no array; its numbers are in .value, as in self.gamma.value",
         "must be Tensor": "torch works on tensors, but x is a NumPy array; use np and the methods of x",
         "Cannot interpret 'True' as a data type": "PyTorch takes keepdim in this place; in NumPy write keepdims=True",
         "Cannot interpret '.*' as a data type|Type must be a sub-type": "view is PyTorch's word; NumPy says reshape",
