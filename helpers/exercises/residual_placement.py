@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .checker import Exercise, Mistake, case
+from .checker import Exercise, Mistake, WrongKind, case
 from .steps import forms, mistakes_with
 
 # ------------------------------------------------------------------------------------- my_pre_norm_block
@@ -40,11 +40,27 @@ def _random_mlp(rng, features):
     return lambda x: np.tanh(x @ weight_1) @ weight_2
 
 
+def _of_one_array(name, function):
+    """The function, with a plain message for who hands it something else."""
+
+    def checked(*args):
+        if len(args) != 1 or not isinstance(args[0], np.ndarray):
+            raise WrongKind(f"{name} takes one array: write {name}(...), with what it reads between the parentheses")
+        return function(args[0])
+
+    return checked
+
+
 def _block_cases(rng):
     def one(tokens, features, *, scale=1.0, mean=0.0, label):
         x = mean + scale * rng.standard_normal((tokens, features))
-        parts = _random_attention(rng, tokens, features), _random_mlp(rng, features)
-        return case(x, *parts, _random_norm(rng, features), _random_norm(rng, features), label=label)
+        parts = {
+            "attention": _random_attention(rng, tokens, features),
+            "mlp": _random_mlp(rng, features),
+            "norm_1": _random_norm(rng, features),
+            "norm_2": _random_norm(rng, features),
+        }
+        return case(x, *(_of_one_array(name, function) for name, function in parts.items()), label=label)
 
     return [
         one(5, 3, label="five tokens"),
@@ -96,6 +112,18 @@ BLOCKS = [
         f"in both halves {SKIP_FROM_NORM}",
     ),
     (
+        lambda x, a, m, n1, n2: x + a(n1(x)) + n2(m(x + a(n1(x)))),
+        "your second norm stands behind the MLP; here it stands before",
+    ),
+    (
+        lambda x, a, m, n1, n2: n1(x + a(n1(x))) + m(n2(n1(x + a(n1(x))))),
+        "the first sum is normalized, too; norm_1 stands before attention and nowhere else",
+    ),
+    (
+        lambda x, a, m, n1, n2: x + n1(x) + a(n1(x)) + m(n2(x + n1(x) + a(n1(x)))),
+        "the normalized x is added to the stream beside x; only attention reads it",
+    ),
+    (
         lambda x, a, m, n1, n2: n1(x) + a(n1(x)) + m(n2(n1(x) + a(n1(x)))),
         f"in the first half {SKIP_FROM_NORM}",
     ),
@@ -106,6 +134,14 @@ BLOCKS = [
     (
         lambda x, a, m, n1, n2: m(n2(a(n1(x)))),
         "there is no skip path; add x to what attention gives, and that sum to what the MLP gives",
+    ),
+    (
+        lambda x, a, m, n1, n2: x + m(n2(a(n1(x)))),
+        "one skip path leads around both branches; each branch has a sum of its own",
+    ),
+    (
+        lambda x, a, m, n1, n2: x * a(n1(x)) * m(n2(x * a(n1(x)))),
+        "you multiplied where the paths meet; they are added",
     ),
     (
         lambda x, a, m, n1, n2: m(n2(x + a(n1(x)))),
@@ -182,6 +218,10 @@ BLOCKS = [
 ]
 
 
+def _plain_norm(x):
+    return (x - x.mean(axis=-1, keepdims=True)) / np.sqrt(x.var(axis=-1, keepdims=True) + 1e-5)
+
+
 def _normed_at_the_end(x, attention, mlp, norm_1, norm_2):
     return norm_2(_pre_norm_block(x, attention, mlp, norm_1, norm_2))
 
@@ -204,6 +244,10 @@ PRE_NORM_BLOCK = Exercise(
             "the last sum is normalized; a pre-norm block leaves the stream as it is, only the stack ends in a norm",
             _normed_at_the_end,
             lambda x, a, m, n1, n2: n1(_pre_norm_block(x, a, m, n1, n2)),
+        ),
+        Mistake(
+            lambda x, a, m, n1, n2: _pre_norm_block(x, a, m, _plain_norm, _plain_norm),
+            "your norms have no gamma and beta; call norm_1 and norm_2, which have their own",
         ),
         Mistake(
             _post_norm_after_pre_norm,
@@ -349,6 +393,18 @@ CONSTANTS = [
         "1 // 4 is 0 in Python, and every number to the power 0 is 1; write 1 / 4",
     ),
     (
+        lambda n, s: (float(n**s) ** 0.25, (4 * float(n**s)) ** -0.25),
+        "you raised the layers to the power of the sub-layers; there are layers times sublayers of them",
+    ),
+    (
+        lambda n, s: ((n / s) ** 0.25, (4 * n / s) ** -0.25),
+        "you divided the layers by the sub-layers; there are layers times sublayers of them",
+    ),
+    (
+        lambda n, s: ((s * n) ** 0.25, -((4 * s * n) ** 0.25)),
+        "your beta is negative; the minus belongs to the exponent",
+    ),
+    (
         lambda n, s: ((s + n) ** 0.25, (4 * (s + n)) ** -0.25),
         "you added the layers and their sub-layers; there are layers times sublayers of them",
     ),
@@ -472,6 +528,10 @@ def _mask_after(scores):
     return np.tril(_softmax(scores))
 
 
+def _to_length_1(q, k, eps):
+    return q / np.linalg.norm(q, axis=-1, keepdims=True), k / np.linalg.norm(k, axis=-1, keepdims=True)
+
+
 # (q, k, eps) -> the normalized q and k
 QK_NORMS = [
     (lambda q, k, eps: (q, k), "queries and keys are not normalized"),
@@ -485,10 +545,15 @@ QK_NORMS = [
         "you divided by the length; the root mean square has the mean under the root, not the sum",
     ),
     (
-        lambda q, k, eps: (
-            q / np.linalg.norm(q, axis=-1, keepdims=True),
-            k / np.linalg.norm(k, axis=-1, keepdims=True),
-        ),
+        lambda q, k, eps: (q / np.sqrt(q**2 + eps), k / np.sqrt(k**2 + eps)),
+        "you squared but did not average; the root mean square of a token is one number",
+    ),
+    (
+        lambda q, k, eps: (_rms(q, eps), k / np.sqrt(np.mean(q**2, axis=-1, keepdims=True) + eps)),
+        "you divided the keys by the root mean square of the queries; the keys have their own",
+    ),
+    (
+        _to_length_1,
         "you divided by the length, without eps; under the root belongs the mean of the squares, plus eps",
     ),
     (
@@ -528,6 +593,10 @@ SCALES = [
     (lambda dots, q, v: dots, "you did not divide the dot products by the root of the number of features of q"),
     (lambda dots, q, v: dots / q.shape[-1], "you divided by the number of features of q; take its root"),
     (
+        lambda dots, q, v: dots / q.shape[-1] ** 1 / 2,
+        "D**1/2 is not the root, since a power is computed before a quotient; write np.sqrt(D)",
+    ),
+    (
         lambda dots, q, v: dots * np.sqrt(q.shape[-1]),
         "you multiplied by the root of the number of features; divide by it",
     ),
@@ -557,6 +626,10 @@ MASKS = [
         "your mask lets each token see one token too many, the next one",
     ),
     (
+        lambda scores: np.where(np.tri(len(scores), dtype=bool), -np.inf, scores),
+        "your mask hides what a token may see and shows the rest; np.where takes first what stands where it is True",
+    ),
+    (
         np.tril,
         "your mask sets scores to 0, and exp(0) is 1; set them to minus infinity before the softmax",
     ),
@@ -572,6 +645,10 @@ SOFTMAXES = [
     (
         lambda scores: np.exp(scores) / np.exp(scores).sum(axis=0),
         "your softmax divides by the sums of the columns; the weights of each token, a row, sum to 1",
+    ),
+    (
+        lambda scores: np.exp(scores) / np.exp(scores).sum(axis=1),
+        "the sums of your rows have lost an axis and line up with the columns; keep it with keepdims=True",
     ),
     (
         lambda scores: np.exp(scores) / np.exp(scores).sum(),
@@ -598,6 +675,11 @@ QK_NORM_ATTENTION = Exercise(
         Mistake(
             lambda q, k, v, eps=1e-6: _qk_norm_attention(q, k, _rms(v, eps), eps),
             "the values are normalized, too; QK-norm normalizes queries and keys only",
+        ),
+        Mistake(
+            _attention(norms=_to_length_1, scale=lambda dots, q, v: dots),
+            "your queries and keys have length 1, and you did not scale, as in the first paper on it; here they have a "
+            "root mean square of 1, and the scores are divided by the root of D",
         ),
         Mistake(
             _attention(dots=lambda q, k: k @ q.T),
