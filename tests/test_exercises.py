@@ -1742,6 +1742,30 @@ BY_HAND = {
         (case(np.float32([1, 2]), np.float16([8, -4]), 4.0, 0.5), ([0, 2.5], 4)),
         (case(np.float32([1, 2]), np.float16([np.inf, -4]), 4.0, 0.5), ([1, 2], 2)),
     ],
+    # norm_1 gives 0 and 2, attention 0 and 20: the stream is 1 and 23; norm_2 gives 2 and 24, the MLP 4 and 48
+    "my_pre_norm_block": [
+        (
+            case(np.array([[1.0, 3]]), lambda x: 10 * x, lambda x: 2 * x, lambda x: x - 1, lambda x: x + 1),
+            [[5, 71]],
+        ),
+    ],
+    # 16 and 81 sums: 64 and 324 are 4 · 2⁴ and 4 · 3⁴, and the fourth root of 4 is √2
+    "my_deepnorm_constants": [
+        (case(8), (2, 0.5**1.5)),
+        (case(27, 3), (3, 0.5**0.5 / 3)),
+    ],
+    "my_qk_norm_attention": [
+        # root 2: queries 1/2, keys 1/2 and -1/2, scores of the second token 1/4 and -1/4
+        (
+            case(np.ones((2, 1)), np.array([[1.0], [-1]]), np.array([[0.0], [1]]), eps=3),
+            [[0], [1 / (1 + np.exp(0.5))]],
+        ),
+        # with the usual eps these are normalized to the root of 1/2: scores 1/2 and -1/2
+        (
+            case(1e-3 * np.ones((2, 1)), 1e-3 * np.array([[1.0], [-1]]), np.array([[0.0], [1]])),
+            [[0], [1 / (1 + np.exp(1))]],
+        ),
+    ],
 }
 
 
