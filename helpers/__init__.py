@@ -42,6 +42,7 @@ _LAZY = {
     "cells": "explorer",
     "arrows": "explorer",
     "text": "explorer",
+    "Practice": "quiz",
     "Quiz": "quiz",
     "PALETTE": "theme",
     "digits": "examples",

@@ -90,7 +90,7 @@ def test_nothing_runs_a_text_opens_an_address_or_unpickles(path):
 
 @every_source
 def test_no_text_is_handed_on_as_markup(path):
-    """No display or widget of HTML or Javascript, no label that may be HTML; the one text/html is the quiz's twin."""
+    """No display or widget of HTML or Javascript, no label that may be HTML; the one text/html is that of questions."""
     forbidden = {"HTML", "HTMLMath", "Javascript", "Markdown", "SVG", "IFrame", "display_html", "display_javascript"}
     for tree in trees(path):
         for node in ast.walk(tree):
@@ -119,6 +119,9 @@ def test_the_browser_code_has_no_door_for_markup_or_addresses(path):
         "postMessage window.open location. .href .src javascript: http: https: //cdn cookie new_Image iframe"
     ).split()
     assert [door for door in doors if door.replace("_", " ") in source] == []
+    # The one address: of the file with the learner's answers, which the page itself has just made.
+    own = ["const href = URL.createObjectURL(file);"] if path.name == "practice.js" else []
+    assert [line.strip() for line in source.splitlines() if re.search(r"href\b.*=", line)] == own
     assert not re.search(r"""\.on[a-z]+\s*=|setAttribute\(\s*["'`]on|cssText|createElement\(["'`]script""", source)
     # A name of an element or attribute is always written here; never taken from what Python sends.
     assert set(re.findall(r"createElement(?:NS)?\(([^)]*)\)", source)) <= {
