@@ -19,7 +19,7 @@ import pytest
 
 import helpers
 from helpers import checks, precision
-from helpers.exercises import Exercise, Mistake, WrongKind, all_exercises, case, check_exercise, checker, practice
+from helpers.exercises import Exercise, Mistake, WrongKind, all_exercises, case, check_exercise, checker
 from helpers.exercises.checker import diagnose
 
 EXERCISES = list(all_exercises().values())
@@ -1042,46 +1042,6 @@ def test_every_exercise_that_computes_a_variance_has_a_case_with_a_large_mean_an
     for name in names:
         (large,) = [c for c in cases_of(all_exercises()[name]) if c.label.startswith("large mean")]
         assert any(np.ndim(a) and np.max(a) >= 1e8 for a in large.args)
-
-
-def mend(**steps):
-    """The verdict on the network of lesson 15 with these steps mended, and the others as the notebook gives them."""
-    return diagnose(all_exercises()["my_mended_network"], practice._network(**practice.FAULTS | steps))
-
-
-def test_of_code_that_is_to_be_mended_the_faults_that_are_left_are_counted_and_not_named():
-    assert mend() == (None, "nothing is mended yet; 4 of 4 faults are left")
-    right = list(practice.RIGHT.items())
-    for count in range(1, 4):
-        for chosen in itertools.combinations(right, count):
-            left = 4 - count
-            assert mend(**dict(chosen)) == (False, f"{left} of 4 faults {'is' if left == 1 else 'are'} left")
-    assert mend(**practice.RIGHT)[0] is True
-
-
-def test_two_clumsy_mends_at_once_are_counted_as_two_faults_that_are_left():
-    clumsy = {name: practice.CLUMSY[name][0][0] for name in ("normalize", "statistics")}
-    assert mend(**practice.RIGHT | clumsy) == (False, "2 of 4 faults are left")
-
-
-@pytest.mark.parametrize("fault", practice.FAULTS)
-def test_a_fault_is_seen_in_the_cases_of_its_own_label_only(fault):
-    exercise = all_exercises()["my_mended_network"]
-    attempt = practice._network(**practice.RIGHT | {fault: practice.FAULTS[fault]})
-    wrong = {
-        c.label.partition(",")[0]
-        for c in cases_of(exercise)
-        if not checker._judge(exercise, checker._outcome(exercise, attempt, c), exercise.reference(*c.args))[0]
-    }
-    assert len(wrong) == 1
-
-
-def test_code_that_is_to_be_mended_and_answers_in_another_form_is_told_the_form():
-    def transposed(*args):
-        return practice._network(**practice.FAULTS)(*args).T
-
-    passed, text = diagnose(all_exercises()["my_mended_network"], transposed)
-    assert passed is False and "has shape (3, 7), expected (7, 3)" in text
 
 
 def test_a_mistake_may_be_named_by_any_wrong_answer_in_some_cases_but_not_by_a_right_one_or_an_error():

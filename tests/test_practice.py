@@ -1,17 +1,23 @@
-"""The practice without a browser: what is sent, its static twins, and the order of questions as Node computes it.
+"""The practice without a browser: what is sent, its static twins, the order of questions as Node computes it; and the
+network of lesson 15 that is to be mended.
 
 How it looks and answers is tried in `tests/browser/test_practice_in_browser.py`.
 """
 
 import html
+import itertools
 import json
 import os
 import re
 import shutil
 import subprocess
 
+import numpy as np
 import pytest
 
+from helpers.exercises import all_exercises, checker
+from helpers.exercises.checker import diagnose
+from helpers.exercises.practice import CLUMSY, FAULTS, RIGHT, _network
 from helpers.quiz import Practice, Quiz, lesson_names, read_questions
 from helpers.quiz.questions import FOLDER
 
@@ -320,3 +326,47 @@ def test_a_file_that_is_none_of_ours_says_so_and_what_to_do(text, message):
     attempt = "(() => { try { return readAnswers(...v); } catch (error) { return error.message; } })()"
     said = run(attempt, text, [])
     assert said.startswith(message) and said.endswith('Choose a file that was saved here with "Save my answers".')
+
+
+# The network to mend
+
+EXERCISE = all_exercises()["my_mended_network"]
+
+
+def mend(**steps):
+    """The verdict on the network of lesson 15 with these steps mended, and the others as the notebook gives them."""
+    return diagnose(EXERCISE, _network(**FAULTS | steps))
+
+
+def test_of_code_that_is_to_be_mended_the_faults_that_are_left_are_counted_and_not_named():
+    assert mend() == (None, "nothing is mended yet; 4 of 4 faults are left")
+    right = list(RIGHT.items())
+    for count in range(1, 4):
+        for chosen in itertools.combinations(right, count):
+            left = 4 - count
+            assert mend(**dict(chosen)) == (False, f"{left} of 4 faults {'is' if left == 1 else 'are'} left")
+    assert mend(**RIGHT)[0] is True
+
+
+def test_two_clumsy_mends_at_once_are_counted_as_two_faults_that_are_left():
+    clumsy = {name: CLUMSY[name][0][0] for name in ("normalize", "statistics")}
+    assert mend(**RIGHT | clumsy) == (False, "2 of 4 faults are left")
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_seen_in_the_cases_of_its_own_label_only(fault):
+    attempt = _network(**RIGHT | {fault: FAULTS[fault]})
+    wrong = {
+        c.label.partition(",")[0]
+        for c in EXERCISE.cases(np.random.default_rng(0))
+        if not checker._judge(EXERCISE, checker._outcome(EXERCISE, attempt, c), EXERCISE.reference(*c.args))[0]
+    }
+    assert len(wrong) == 1
+
+
+def test_code_that_is_to_be_mended_and_answers_in_another_form_is_told_the_form():
+    def transposed(*args):
+        return _network(**FAULTS)(*args).T
+
+    passed, text = diagnose(EXERCISE, transposed)
+    assert passed is False and "has shape (3, 7), expected (7, 3)" in text

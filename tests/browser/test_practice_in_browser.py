@@ -8,7 +8,7 @@ import json
 
 import pytest
 from conftest import NODE_MODULES
-from test_lessons_in_browser import HERE
+from test_lessons_in_browser import HERE, open_lesson
 
 from helpers.quiz import Practice, Quiz
 
@@ -316,3 +316,36 @@ def test_it_fits_its_page(open_tab, width):
         "document.querySelector('.practice').scrollWidth <= document.querySelector('.practice').clientWidth"
     )
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+# In JupyterLab
+
+
+def test_lesson_15_asks_before_anything_runs_and_keeps_the_answer_through_a_reload(lab, page):
+    open_lesson(page, lab, "15_practice")
+    page.wait_for_selector(".practice fieldset")
+    first = asked(page)
+    page.focus(".practice fieldset input")
+    page.keyboard.press("Space")
+    page.keyboard.press("Enter")
+    page.wait_for_function("document.querySelector('.practice .quiz-feedback').textContent.match(/^(Right|Not quite)/)")
+    kept = page.evaluate("Object.keys(localStorage)")
+    assert sum(key.startswith(f"{PLACE}/") for key in kept) == 1
+    page.reload()
+    page.wait_for_selector(".practice fieldset")
+    assert "1 of " in page.inner_text(".practice-progress")
+    again = page.inner_text(".practice-source")
+    assert asked(page) != first or again.endswith("missed last time")
+
+
+def test_lesson_15_says_on_an_untrusted_page_what_it_would_ask(lab, page, practice):
+    source, copy = (lab.folder / "notebooks" / f"15_practice{end}.ipynb" for end in ("", "_untrusted"))
+    text = source.read_text(encoding="utf-8")
+    copy.write_text(text.replace("# 15", "# Untrusted 15", 1), encoding="utf-8")
+    open_lesson(page, lab, copy.stem, trusted=False)
+    page.wait_for_selector(".jp-OutputArea-output img")
+    words = " ".join(page.inner_text(".jp-Notebook").split())
+    assert "those you missed first, then those that are due, then new ones" in words
+    for lesson in practice.lessons:
+        assert f"{lesson['name'][:2]} {lesson['title']}: {len(lesson['questions'])} questions" in words
+    assert page.query_selector(".practice") is None
