@@ -58,6 +58,7 @@ _LAZY = {
     "cells": "explorer",
     "arrows": "explorer",
     "text": "explorer",
+    "Practice": "quiz",
     "Quiz": "quiz",
     "Table": "table",
     "PALETTE": "theme",

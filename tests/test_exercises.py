@@ -1645,6 +1645,21 @@ BY_HAND = {
             ([[-0.125 / np.sqrt(4e-5), 0.125 / np.sqrt(4e-5)]], [0, HALF], [0, 1]),
         ),
     ],
+    # The packet holds 1 and 3: mean 2, variance 1, root 2; then 0 and 2 with mean 1, variance 1. A quarter of that is
+    # stored: means 0.5 and 0.25, variances 1. The image: (3 - 0.5)/2 · 2 · 2 = 5, then (5 - 0.25)/2 · 8.
+    "my_mended_network": [
+        (
+            case(
+                np.array([[3.0]]),
+                np.array([[[1.0], [3], [0]]]),
+                np.array([[True, True, False]]),
+                [[np.ones((1, 1))] * 3, [np.array([[2.0]]), np.array([[2.0]]), np.array([[8.0]])]],
+                momentum=0.75,
+                eps=3,
+            ),
+            [[19]],
+        ),
+    ],
     # root 5, x̂ = 0.6 and 0.8, g = 1 and 0
     "my_rms_norm_backward": [
         (

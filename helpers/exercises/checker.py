@@ -87,6 +87,9 @@ class Exercise:
         through several updates, or bringing equivalent answers to one form. It passes on None and `...` and
         raises `WrongKind(sentence)` for an answer of the wrong kind.
     compare: `compare(result, expected, tol)` -> (bool, text), if the usual comparison does not fit.
+    given: where the learner mends code that is handed over, a function with all its faults: an attempt that still does
+        the same is TODO. Up to a comma, the label of a case stands for one fault, and the case shows this fault only;
+        so a FAIL can say how many are left, without naming them.
     """
 
     name: str
@@ -99,6 +102,7 @@ class Exercise:
     tol: float = 1e-6
     run: Callable | None = None
     compare: Callable | None = None
+    given: Callable | None = None
 
 
 class WrongKind(Exception):
@@ -166,7 +170,10 @@ def diagnose(exercise, attempt):
         expected = _outcome(exercise, exercise.reference, outcome.case).value
         passed, text = _judge(exercise, outcome, expected)
         if not passed:
+            if exercise.given and _is_made(exercise, Mistake(exercise.given, ""), outcomes):
+                return None, f"nothing is mended yet; {_faults_left(exercise, outcomes)}"
             sentence = outcome.changed or _known_mistake(exercise, outcomes) or _translated(outcome.problem)
+            sentence = sentence or _faults_left(exercise, outcomes)
             return False, (sentence or f"{_describe_case(exercise, outcome.case)}: {text}") + hidden
     return True, f"{len(cases)} cases" + hidden
 
@@ -506,9 +513,30 @@ def _judge(exercise, outcome, expected):
 def _known_mistake(exercise, outcomes):
     """The sentence of the first known mistake that gives what the attempt gave in every case, or None."""
     for mistake in exercise.mistakes:
-        if all(_made(exercise, mistake, outcome) for outcome in outcomes):
+        if _is_made(exercise, mistake, outcomes):
             return mistake.sentence
     return None
+
+
+def _faults_left(exercise, outcomes):
+    """ "2 of 4 faults are left", for code that is to be mended and answers in the right form everywhere; else None."""
+    if not exercise.given:
+        return None
+    left = {}
+    for outcome in outcomes:
+        expected = _outcome(exercise, exercise.reference, outcome.case).value
+        value, fault = outcome.value, outcome.case.label.partition(",")[0]
+        if type(value) is not np.ndarray or value.dtype != expected.dtype or value.shape != expected.shape:
+            return None
+        if not np.isfinite(value).all():
+            return None
+        left[fault] = left.get(fault, False) or not _judge(exercise, outcome, expected)[0]
+    count = sum(left.values())
+    return f"{count} of {len(left)} faults {'is' if count == 1 else 'are'} left"
+
+
+def _is_made(exercise, mistake, outcomes):
+    return all(_made(exercise, mistake, outcome) for outcome in outcomes)
 
 
 def _made(exercise, mistake, outcome):

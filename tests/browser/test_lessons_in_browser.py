@@ -217,3 +217,5 @@ def test_an_exported_page_is_alive_without_a_kernel(site, page, lesson):
     wait_until_alive(page)
     assert move_every_control(page) >= 1
     assert page.query_selector(".quiz fieldset input[type=radio]")
+    if lesson.stem == "15_practice":
+        assert page.query_selector(".practice fieldset input[type=radio]")
