@@ -4,8 +4,8 @@
     python tools/build_site.py FOLDER     writes FOLDER
 
 Sphinx makes the pages, with the settings in `tools/web/`. What it cannot know is done here, on copies of the notebooks
-before it reads them: what is folded, where widgets come to life and what stands there until then, and the pages that are
-no lessons. The address of the repository is in pyproject.toml, under [tool.site].
+before it reads them: what is folded, where widgets come to life and what stands there until then, and the pages that
+are no lessons. The address of the repository is in pyproject.toml, under [tool.site].
 """
 
 import argparse
@@ -24,7 +24,7 @@ from pathlib import Path
 
 import widget_state
 import workbook
-from widget_state import STATE, VIEW, text
+from widget_state import VIEW, text
 
 ROOT = Path(__file__).resolve().parent.parent
 WEB = ROOT / "tools" / "web"
@@ -45,14 +45,17 @@ def markdown(source):
 
 
 def fold(cell):
-    """Give a code cell the tags and words by which myst-nb folds it: code of pictures, solutions, answers."""
+    """Give a code cell the tags and words by which myst-nb folds it: code of pictures, solutions.
+
+    A line that only shows a widget says nothing to a reader.
+    """
     tags = cell["metadata"].setdefault("tags", [])
-    if "solution" in tags:
+    if any(VIEW in output.get("data", {}) for output in cell["outputs"]) and len(cell["source"]) == 1:
+        tags.append("remove-input")
+    elif "solution" in tags:
         tags.append("hide-cell")
     elif cell["metadata"].get("jupyter", {}).get("source_hidden"):
         tags.append("hide-input")
-    if "answer" in tags and cell["outputs"]:
-        tags.append("hide-output")
     first = text(cell["source"]).partition("\n")[0]
     cell["metadata"]["mystnb"] = {"code_prompt_show": first.lstrip("# ") if first.startswith("#") else "Code"}
 

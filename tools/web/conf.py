@@ -5,6 +5,7 @@
 
 import functools
 import html
+import itertools
 import json
 import os
 import re
@@ -87,33 +88,49 @@ def visit_math_block(translator, node):
 
 
 # ----------------------------------------------------------------------------------------------------
-# Folds: a plain <details>, and nothing inside it is found by the search
+# Folds: a plain <details>, and no hint, solution or answer inside one is found by the search
+
+
+class Cover(nodes.General, nodes.Element):
+    """What answers a prediction: its code, what it prints, and the words about it."""
+
+
+def visit_cover(translator, node):
+    translator.body.append('<details class="answer"><summary>Guess first, or open the answer</summary>\n')
 
 
 def visit_fold(translator, node):
-    answer = "below-input" in node["classes"]
-    kind = "fold answer" if answer else "fold"
-    words = "Guess first, or open what this prints" if answer else node["prompt_show"]
-    translator.body.append(f'<details class="{kind}"><summary>{html.escape(words)}</summary>\n')
+    translator.body.append(f'<details class="fold"><summary>{html.escape(node["prompt_show"])}</summary>\n')
 
 
-def depart_fold(translator, node):
+def depart_details(translator, node):
     translator.body.append("</details>\n")
 
 
-def hide_from_search(app, doctree, docname):
-    for fold in doctree.findall(HideCodeCellNode):
-        fold["classes"].append("no-search")
-    for parent in {raw.parent for raw in doctree.findall(nodes.raw)}:
-        depth = 0
-        for child in list(parent.children):
-            text = child.astext() if isinstance(child, nodes.raw) else ""
-            opened, closed = text.count("<details"), text.count("</details")
-            if depth and isinstance(child, nodes.Element):
-                child["classes"].append("no-search")
-            elif opened:
-                parent.replace(child, split_at_folds(child))
-            depth += opened - closed
+def is_cell(node):
+    return isinstance(node, nodes.container) and node.get("nb_element") == "cell_code"
+
+
+def is_answer(node):
+    return is_cell(node) and "tag_answer" in node["classes"]
+
+
+def belongs_to_an_answer(node):
+    return is_answer(node) or not (is_cell(node) or isinstance(node, nodes.section))
+
+
+def cover_answers(doctree):
+    """One cover from a cell tagged `answer` to the next heading or the next cell that is no answer."""
+    for cell in list(doctree.findall(is_answer)):
+        cell["classes"].append("no-search")
+        parent = cell.parent
+        if isinstance(parent, Cover):
+            continue
+        start = parent.index(cell)
+        covered = list(itertools.takewhile(belongs_to_an_answer, parent[start:]))
+        if isinstance(covered[-1], nodes.paragraph) and covered[-1].astext().endswith(":"):
+            covered.pop()  # it leads to the next cell, which is not covered
+        parent[start : start + len(covered)] = [Cover("", *covered)]
 
 
 def split_at_folds(raw):
@@ -123,8 +140,29 @@ def split_at_folds(raw):
     return [nodes.raw("", piece, format="html", classes=kind) for piece, kind in zip(pieces, folded, strict=True)]
 
 
+def hide_folds_from_search(doctree):
+    for fold in doctree.findall(HideCodeCellNode):
+        fold["classes"].append("no-search")
+    for parent in list({id(raw.parent): raw.parent for raw in doctree.findall(nodes.raw)}.values()):
+        depth = 0  # of <details> in the text between whose tags there are blank lines
+        for child in list(parent.children):
+            words = child.astext() if isinstance(child, nodes.raw) else ""
+            opened, closed = words.count("<details"), words.count("</details")
+            if depth and isinstance(child, nodes.Element):
+                child["classes"].append("no-search")
+            elif opened:
+                parent.replace(child, split_at_folds(child))
+            depth += opened - closed
+
+
+def fold_page(app, doctree, docname):
+    cover_answers(doctree)
+    hide_folds_from_search(doctree)
+
+
 def setup(app):
     app.add_html_math_renderer("katex", (visit_math, None), (visit_math_block, None))
-    app.add_node(HideCodeCellNode, override=True, html=(visit_fold, depart_fold))
-    app.connect("doctree-resolved", hide_from_search, priority=900)
+    app.add_node(Cover, html=(visit_cover, depart_details))
+    app.add_node(HideCodeCellNode, override=True, html=(visit_fold, depart_details))
+    app.connect("doctree-resolved", fold_page)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

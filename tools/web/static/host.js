@@ -162,30 +162,48 @@ function guessed(text, question) {
 }
 
 function uncover(models) {
-  const parts = document.querySelectorAll(".live, details.answer");
-  let open = null;
-  for (const part of parts) {
+  let covers = [];
+  for (const part of document.querySelectorAll(".live, details.answer")) {
     const model = models[part.dataset.model];
-    if (model?.get("kind") === "prediction") {
-      const [question] = model.get("questions");
-      const covers = [];
-      const place = `normalization-notebooks/${model.get("lesson")}/${question.key}`;
-      const take = (text) => guessed(text, question) && covers.splice(0).forEach((cover) => (cover.open = true));
-      open = covers;
-      window.addEventListener("storage", ({ key, newValue }) => key === place && take(newValue));
-      queueMicrotask(() => take(storedChoice(place)));
-    } else if (part.matches("details.answer")) {
-      open?.push(part);
-    }
+    if (part.matches("details.answer")) covers.push(part);
+    if (model?.get("kind") !== "prediction") continue;
+    const [question] = model.get("questions");
+    const mine = (covers = []); // what comes from here to the next prediction
+    const place = `normalization-notebooks/${model.get("lesson")}/${question.key}`;
+    const take = (text) => guessed(text, question) && mine.forEach((cover) => (cover.open = true));
+    window.addEventListener("storage", ({ key, newValue }) => key === place && take(newValue));
+    queueMicrotask(() => take(storedChoice(place)));
   }
 }
 
+// For those who came to look something up.
+function offerToUncoverAll() {
+  const covers = [...document.querySelectorAll("details.answer")];
+  if (!covers.length) return;
+  const button = make("button", { type: "button", className: "uncover", textContent: "Open all answers" });
+  button.addEventListener("click", () => {
+    const open = covers.some((cover) => !cover.open);
+    covers.forEach((cover) => (cover.open = open));
+    button.textContent = open ? "Cover all answers" : "Open all answers";
+  });
+  document.querySelector(".run-it")?.append(button);
+}
+
 // ---------------------------------------------------------------------------------------------------
+
+// What scrolls must be reachable for the arrow keys.
+function reachScrolling() {
+  for (const block of document.querySelectorAll("article pre, article table, .formula")) {
+    if (block.scrollWidth > block.clientWidth) block.tabIndex = 0;
+    else block.removeAttribute("tabindex");
+  }
+}
 
 async function start() {
   const holder = document.getElementById("widget-state");
   const { models, find } = readModels(holder ? JSON.parse(holder.textContent) : {});
   uncover(models);
+  offerToUncoverAll();
   for (const place of document.querySelectorAll(".live")) {
     try {
       place.replaceChildren(await view(models[place.dataset.model], find));
@@ -194,10 +212,9 @@ async function start() {
       console.info("A widget stays as it was stored:", error.message);
     }
   }
-  // Code that scrolls must be reachable for the arrow keys.
-  for (const block of document.querySelectorAll("pre")) {
-    if (block.scrollWidth > block.clientWidth) block.tabIndex = 0;
-  }
+  reachScrolling();
+  window.addEventListener("resize", reachScrolling);
+  document.addEventListener("toggle", reachScrolling, { capture: true });
   document.documentElement.dataset.widgets = "ready";
 }
 
