@@ -3,7 +3,7 @@
 # with spaces.
 
 .DEFAULT_GOAL := help
-.PHONY: help env lab reset test notebooks lesson references lint test-lowest test-browser test-anywhere mutants bench lock clean
+.PHONY: help env lab reset test notebooks lesson site references lint test-lowest test-browser test-anywhere mutants bench lock clean
 
 ifeq ($(OS),Windows_NT)
 BIN := Scripts
@@ -32,6 +32,7 @@ TEST_ARGS ?=
 NOTEBOOKS ?=
 MUTANTS_ARGS ?=
 REFERENCES_ARGS ?=
+SITE_ARGS ?=
 
 # Unit, property and notebook tests in one call. Each notebook runs from top to bottom in one worker, in strict mode
 # (a failing check raises), and every stored output is compared.
@@ -67,6 +68,11 @@ references: env ## run the frameworks of lesson 13 and store what they answer (U
 	@$(FIND) "$$python" tools/bootstrap.py --extra frameworks
 	@$(PY) tools/references.py $(REFERENCES_ARGS)
 
+site: env ## the lessons as web pages in site/, which need no kernel and no network (needs Node)
+	@$(BOOTSTRAP) --extra site
+	@cd tools/web && npm ci --silent --no-audit --no-fund
+	@$(PY) tools/build_site.py $(SITE_ARGS)
+
 lint: env ## ruff: rules and format, in .py and .ipynb
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
@@ -77,7 +83,9 @@ test-lowest: env ## the same tests with the oldest packages that pyproject.toml 
 
 test-browser: env ## lessons in a real JupyterLab and Chromium (needs Chromium and Node)
 	@$(BOOTSTRAP) --extra browser
+	@$(BOOTSTRAP) --extra site
 	@if [ -f tests/browser/package.json ]; then cd tests/browser && npm ci --no-audit --no-fund; fi
+	@if [ -f tools/web/package.json ]; then cd tools/web && npm ci --silent --no-audit --no-fund; fi
 	$(STRICT) $(PY) -m pytest tests/browser -n 2 $(TEST_ARGS)
 
 mutants: env ## change the helpers one thing at a time; a test must fail (MUTANTS_ARGS="norms checks")
@@ -96,5 +104,5 @@ lock: env ## resolve pyproject.toml into requirements.lock (LOCK_ARGS="--upgrade
 	--no-emit-index-url --no-emit-find-links --no-header --quiet --output-file requirements.lock $(LOCK_ARGS)
 
 clean: ## remove environments and caches; workbook/ stays
-	rm -rf .venv .venv-lowest .venv-newest .pytest_cache .hypothesis .ruff_cache mutants tests/browser/node_modules
+	rm -rf .venv .venv-lowest .venv-newest .pytest_cache .hypothesis .ruff_cache mutants site tests/browser/node_modules tools/web/node_modules
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
