@@ -68,6 +68,10 @@ def _diagnosis_cases(rng):
     one_dead, one_on = _network(rng), _network(rng)
     one_dead[2][:, 0] = 0
     one_on[3][:, 0] += 1
+    half = _network(rng, units=(6, 8, 4, 6, 8))
+    half[1][:, :4] = 0
+    half[3][:, :3] += 1
+    shrinking = [y / 100**k for k, y in enumerate(_network(rng))]
     wider = [size * _healthy(rng, 12, units) for size, units in ((1, 4), (6, 16))]
     silent = _network(rng, samples=20)
     for y in silent:
@@ -93,7 +97,9 @@ def _diagnosis_cases(rng):
         case(both, label="three sick layers"),
         case(one_dead, label="one dead unit"),
         case(one_on, label="one unit always on"),
+        case(half, label="exactly half of the units"),
         case(wider, label="wider and larger"),
+        case(shrinking, label="each layer 100 times smaller"),
         case(silent, label="many zeros"),
         case(blank, label="samples that are 0"),
         case(awake, label="samples above 0"),
@@ -233,6 +239,20 @@ DIAGNOSIS = Exercise(
         Mistake(
             _variant(on=lambda y: (y > 0).all(axis=0).any()),
             "one always-on unit was enough for you; it takes more than half of the units",
+        ),
+        Mistake(
+            _variant(
+                dead=lambda y: np.mean((y == 0).all(axis=0)) >= 0.5, on=lambda y: np.mean((y > 0).all(axis=0)) >= 0.5
+            ),
+            "exactly half of the units was enough for you; it takes more than half",
+        ),
+        Mistake(
+            _variant(limit=np.inf),
+            "you never find a layer that explodes; compare its root mean square with that of the layer before",
+        ),
+        Mistake(
+            lambda outputs: (1, "exploding") if _diagnosis(outputs[:1])[1] == "well" else _diagnosis(outputs),
+            "you compared layer 1 with a size of 0; it has no layer before, so it cannot explode",
         ),
         Mistake(
             _variant(compare=0),
@@ -518,17 +538,18 @@ def _slightly(x):
 
 
 def _invariance_cases(rng):
-    def data(rows=6, features=8, mean=0.0):
-        return mean + 2 * rng.standard_normal((rows, features))
+    def data(rows=6, features=8, mean=0.0, company=1.0):
+        x = mean + 2 * rng.standard_normal((rows, features))
+        x[1:] *= company  # louder, so that the largest number is not in sample 0, whatever replaces the others
+        return x
 
-    # A loud sample in the company, so that replacing the others moves every shared number.
     return [
         case(_layer, data(), label="layer norm"),
         case(_rms_norm, data(), label="RMSNorm"),
         case(_batch, data(), label="batch norm"),
         case(_center, data(), label="the mean taken off"),
         case(np.tanh, data() / 3, label="tanh"),
-        case(_by_largest_of_all, data(), label="divided by the largest number"),
+        case(_by_largest_of_all, data(company=5), label="divided by the largest number"),
         case(_by_largest_of_row, data(), label="divided by the largest of the sample"),
         case(_center_batch, data(), label="the batch mean taken off"),
         case(_whole, data(mean=4), label="one mean for the whole batch"),
@@ -536,7 +557,7 @@ def _invariance_cases(rng):
         case(lambda x: 0.002 * np.sin(x), data(), label="small outputs"),
         case(_layer, data(4, 5, mean=100), label="layer norm, large mean"),
         case(lambda x: 10 + 0.3 * np.tanh(x), data(), label="outputs near 10"),
-        case(_by_largest_of_all, data(mean=20), label="positive numbers"),
+        case(_by_largest_of_all, data(mean=20, company=3), label="positive numbers"),
         case(lambda x: x * (np.arange(x.shape[1]) > 0), data(), label="first feature 0"),
         case(lambda x: x - x[:1], data(), label="the first sample taken off"),
         case(lambda x: np.tanh(x) / len(x), data(), label="divided by the number of samples"),
