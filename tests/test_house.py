@@ -116,7 +116,7 @@ def test_the_readme_says_how_to_begin_everywhere():
 
 
 def test_the_readme_links_every_lesson_that_exists_and_no_other():
-    linked = set(re.findall(r"\]\(notebooks/([^)]+)\)", text_of("README.md")))
+    linked = set(re.findall(r"\]\(notebooks/([^)]+[.]ipynb)\)", text_of("README.md")))
     assert linked == {path.name for path in (ROOT / "notebooks").glob("*.ipynb")}
 
 

@@ -314,6 +314,12 @@ def test_links_lead_to_lessons_that_exist_or_to_papers(lesson):
             assert (lesson.parent / target).is_file(), target
 
 
+def test_hints_are_written_in_html_as_markdown_does_not_reach_them(lesson):
+    """A line that begins with <details> is handed on as it is: backticks and asterisks would stand there."""
+    hints = re.findall(r"^<details>.*$", prose(lesson), flags=re.MULTILINE)
+    assert [hint for hint in hints if re.search(r"`|\*\*|\$|\]\(", hint)] == []
+
+
 def test_prose_has_no_emoji_and_no_long_dash(lesson):
     assert not re.search("[\U0001f300-\U0001faff\u2014]", prose(lesson))
 
