@@ -53,8 +53,8 @@ class Parameter:
     """
 
     def __init__(self, value, grad=None):
-        self.value = _float64("Parameter", "value", value)
-        self.grad = np.zeros(self.value.shape) if grad is None else _float64("Parameter", "grad", grad)
+        self.value = as_float64("Parameter", "value", value)
+        self.grad = np.zeros(self.value.shape) if grad is None else as_float64("Parameter", "grad", grad)
         if self.grad.shape != self.value.shape:
             raise ValueError(
                 f"Parameter: grad has shape {self.grad.shape}, expected {self.value.shape}, the shape of value"
@@ -98,7 +98,7 @@ class Layer:
         if self._last is None:
             raise ValueError(f"{name}: call forward first; backward needs what forward has kept")
         shape, kept = self._last
-        dy = _float64(name, "dy", dy)
+        dy = as_float64(name, "dy", dy)
         if dy.shape != shape:
             raise ValueError(f"{name}: dy has shape {dy.shape}, expected {shape}, the shape of the output")
         with quiet():
@@ -138,7 +138,7 @@ class Layer:
 
     def _check_x(self, x):
         name = f"{type(self).__name__}.forward"
-        x = _float64(name, "x", x)
+        x = as_float64(name, "x", x)
         if x.size == 0:
             raise ValueError(f"{name}: x must have no empty axis, got shape {x.shape}")
         if self.axis is not None and (x.ndim < 2 or x.shape[self.axis] != self.features):
@@ -147,8 +147,20 @@ class Layer:
         return x
 
 
-def _float64(name, what, value):
+def as_float64(name, what, value):
     return float_array(name, what, value).astype(np.float64, copy=False)
+
+
+def check_positive(name, what, value):
+    if not (is_number(value) and 0 < value < math.inf):
+        raise ValueError(f"{name}: {what} must be a finite number > 0, got {value!r}")
+    return float(value)
+
+
+def check_rng(name, rng):
+    if not (isinstance(rng, np.random.Generator) or (is_int(rng) and rng >= 0)):
+        raise ValueError(f"{name}: rng must be np.random.default_rng(seed) or a seed, an int >= 0, got {rng!r}")
+    return np.random.default_rng(rng)
 
 
 class Linear(Layer):
@@ -194,18 +206,6 @@ class Linear(Layer):
         if self.bias is not None:
             self.bias.add_gradient(rows.sum(axis=0))
         return dy @ self.weight.value
-
-
-def check_positive(name, what, value):
-    if not (is_number(value) and 0 < value < math.inf):
-        raise ValueError(f"{name}: {what} must be a finite number > 0, got {value!r}")
-    return float(value)
-
-
-def check_rng(name, rng):
-    if not (isinstance(rng, np.random.Generator) or (is_int(rng) and rng >= 0)):
-        raise ValueError(f"{name}: rng must be np.random.default_rng(seed) or a seed, an int >= 0, got {rng!r}")
-    return np.random.default_rng(rng)
 
 
 class BatchNorm(Layer):
@@ -263,7 +263,7 @@ class BatchNorm(Layer):
 
     def _forward_eval(self, x):
         mean, var, gamma, beta = (
-            values.reshape(1, -1, *[1] * (x.ndim - 2))
+            values.reshape(self.features, *[1] * (x.ndim - 2))
             for values in (self.running_mean, self.running_var, self.gamma.value, self.beta.value)
         )
         sd = np.sqrt(var + self.eps)

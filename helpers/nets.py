@@ -9,12 +9,12 @@ With the same rng the same numbers come again.
 """
 
 import math
-from itertools import repeat
+from itertools import pairwise, repeat
 from typing import NamedTuple
 
 import numpy as np
 
-from ._numerics import check_count, float_array, is_number, quiet
+from ._numerics import check_count, is_number, quiet
 from .layers import (
     BatchNorm,
     Layer,
@@ -26,6 +26,7 @@ from .layers import (
     Sequential,
     Sigmoid,
     Tanh,
+    as_float64,
     check_positive,
     check_rng,
 )
@@ -80,7 +81,7 @@ def mlp(sizes, norm=None, activation="relu", gain=1.0, *, rng):
     sizes = [check_count("mlp", "every size", size) for size in sizes]
     rng = check_rng("mlp", rng)
     layers = []
-    for inputs, outputs in zip(sizes[:-2], sizes[1:-1], strict=True):
+    for inputs, outputs in pairwise(sizes[:-1]):
         after = [_make("activation", activation, ACTIVATIONS)]
         if norm is not None:
             after = [_make("norm", norm, NORMS, outputs), *after]
@@ -143,13 +144,13 @@ def accuracy(logits, labels):
 
 
 def _check_labels(name, logits, labels):
-    logits = float_array(name, "logits", logits).astype(np.float64, copy=False)
+    logits = as_float64(name, "logits", logits)
     if logits.ndim != 2 or logits.size == 0:
         raise ValueError(f"{name}: logits must have shape (N, K), got {logits.shape}")
     labels = np.asarray(labels)
     if labels.shape != logits.shape[:1]:
         raise ValueError(f"{name}: labels has shape {labels.shape}, expected ({len(logits)},), one for each row")
-    if labels.dtype.kind not in "iu":
+    if labels.dtype.kind not in ("i", "u"):
         raise ValueError(f"{name}: labels must be ints, got dtype {labels.dtype}")
     if labels.min() < 0 or labels.max() >= logits.shape[1]:
         raise ValueError(
