@@ -121,6 +121,11 @@ def test_an_unknown_menu_or_option_is_told_with_those_that_exist(show, choice):
         show(GOOD, start=choice)
 
 
+def test_a_start_of_the_wrong_kind_is_told(show):
+    with pytest.raises(ValueError, match="^Table: start is .*expected a dict"):
+        show(GOOD, start="sour")
+
+
 def test_an_unknown_table_is_told_with_those_that_exist():
     with pytest.raises(ValueError, match="^Table: no table 'clams'; there are .*'claims'"):
         Table("clams")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import traitlets
 
+from ..checks import describe
 from ..widget_code import LoadedWidget, slim
 from .rows import read_table, table_names
 
@@ -40,6 +41,8 @@ class Table(LoadedWidget):
     def __init__(self, name, start=None):
         table = read_table(name)
         start = {} if start is None else start
+        if not isinstance(start, dict):
+            raise ValueError(f"Table: start is {describe(start)}, expected a dict {{filter: option}}")
         for filter_name, option in start.items():
             if option not in table["filters"].get(filter_name, ()):
                 known = {name: list(options) for name, options in table["filters"].items()}
