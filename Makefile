@@ -3,7 +3,7 @@
 # with spaces.
 
 .DEFAULT_GOAL := help
-.PHONY: help env lab reset test notebooks lesson site lint test-lowest test-browser test-anywhere mutants bench lock clean
+.PHONY: help env lab reset test notebooks lesson site references lint test-lowest test-browser test-anywhere mutants bench lock clean
 
 ifeq ($(OS),Windows_NT)
 BIN := Scripts
@@ -31,6 +31,7 @@ LAB_ARGS ?=
 TEST_ARGS ?=
 NOTEBOOKS ?=
 MUTANTS_ARGS ?=
+REFERENCES_ARGS ?=
 SITE_ARGS ?=
 
 # Unit, property and notebook tests in one call. Each notebook runs from top to bottom in one worker, in strict mode
@@ -62,6 +63,10 @@ notebooks: env ## run the lessons and store their outputs (NOTEBOOKS="notebooks/
 
 lesson: env ## begin a lesson: a notebook with every part, its questions, its exercises (NAME=04_layer_norm)
 	@$(PY) tools/lesson.py "$(NAME)"
+
+references: env ## run the frameworks of lesson 13 and store what they answer (UV_TORCH_BACKEND=cpu: PyTorch without CUDA)
+	@$(FIND) "$$python" tools/bootstrap.py --extra frameworks
+	@$(PY) tools/references.py $(REFERENCES_ARGS)
 
 site: env ## the lessons as web pages in site/, which need no kernel and no network (needs Node)
 	@$(BOOTSTRAP) --extra site

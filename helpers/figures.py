@@ -8,6 +8,7 @@ import numpy as np
 from .theme import PALETTE, PAPER, WORDS
 
 SHADES = 48  # different colors in a PNG: enough for smooth letters, a third of the bytes
+SHADES_OF_PHOTO = 256  # a photo has more of them
 SAMPLED = 20  # positions noted of everything that is drawn
 
 
@@ -90,9 +91,13 @@ def show(fig, caption):
         raise TypeError(f"show: expected a matplotlib figure, got {type(fig).__name__}; write fig, ax = new_figure()")
     if not isinstance(caption, str) or not caption.strip():
         raise ValueError(f"show: expected a sentence as the caption, got {caption!r}")
-    data = {"image/png": b64encode(png(fig, dpi=110)).decode(), "text/plain": caption}
+    photos = any(image.get_array().ndim == 3 for ax in fig.axes for image in ax.images)
+    picture = png(fig, dpi=110, shades=SHADES_OF_PHOTO if photos else SHADES)
+    data = {"image/png": b64encode(picture).decode(), "text/plain": caption}
+    # A dark page turns figures dark (stage.css), except photos: turned, night would look like day.
+    ground = {"needs_background": "light"} if photos else {}
     plt.close(fig)
-    display(data, raw=True, metadata={"image/png": {"alt": caption}, "drawn": drawn(fig)})
+    display(data, raw=True, metadata={"image/png": {"alt": caption}, "drawn": drawn(fig), **ground})
     print(caption)
 
 
@@ -142,7 +147,7 @@ def _as_text(positions):
     return " ".join(f"{x:.0f},{y:.0f}" for x, y in rows)
 
 
-def png(fig, dpi):
+def png(fig, dpi, shades=SHADES):
     """The figure as PNG bytes, the same bytes every time."""
     from PIL import Image
 
@@ -151,7 +156,7 @@ def png(fig, dpi):
     fig.savefig(
         file, format="png", dpi=dpi, facecolor=PAPER["page"], metadata={"Software": None}, pil_kwargs=not_packed
     )
-    picture = Image.open(file).convert("RGB").quantize(SHADES, dither=Image.Dither.NONE)
+    picture = Image.open(file).convert("RGB").quantize(shades, dither=Image.Dither.NONE)
     file = BytesIO()
     picture.save(file, format="png", optimize=True)
     return file.getvalue()

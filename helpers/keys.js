@@ -3,7 +3,7 @@
 // the attribute can be right for each key. Letters are kept too: JupyterLab would take "x" on a slider for "cut this
 // cell". Each kind of widget brings this listener; the second one changes nothing.
 function shareKeys(event) {
-  const widget = event.target.closest?.(".explorer, .quiz, .practice");
+  const widget = event.target.closest?.(".explorer, .quiz, .practice, .filter-table");
   if (!widget) return;
   const { key, shiftKey, ctrlKey, altKey, metaKey } = event;
   const shared = key === "Escape" || (key === "Enter" && shiftKey) || ctrlKey || altKey || metaKey;

@@ -29,7 +29,7 @@ DARK_PAPER = {
 }
 DARK_FILLS = FILLS | {"orange": "#DD6A28", "grey": "#6A6A6A"}
 
-WIDGETS = ":is(.explorer, .explorer-stage, .quiz, .practice)"  # what gets the variables, and nothing else of a page
+WIDGETS = ":is(.explorer, .explorer-stage, .quiz, .practice, .filter-table)"  # what gets the variables, and nothing else of a page
 
 
 def css_variables():

@@ -5,6 +5,7 @@ import functools
 import inspect
 import itertools
 import math as pymath
+import re
 import signal
 import sys
 import threading
@@ -20,7 +21,9 @@ import pytest
 import helpers
 from helpers import checks, precision
 from helpers.exercises import Exercise, Mistake, WrongKind, all_exercises, case, check_exercise, checker
+from helpers.exercises.bug_gallery import Candidate
 from helpers.exercises.checker import diagnose
+from helpers.layers import BatchNorm, Layer
 
 EXERCISES = list(all_exercises().values())
 FUNCTIONS = [e for e in EXERCISES if not inspect.isclass(e.reference)]
@@ -165,8 +168,8 @@ def test_an_attempt_that_returns_none_in_one_case_only_is_told_so(capsys, exerci
 
 def spoiled(result, spoil):
     if isinstance(result, tuple) and not hasattr(result, "_fields"):
-        return tuple(spoil(item) for item in result) or (spoil(0),)
-    return spoil(result)
+        return tuple(spoiled(item, spoil) for item in result) or (spoil(0),)
+    return spoil(0.0 if isinstance(result, str) else result)  # no arithmetic with words
 
 
 @every_function
@@ -446,6 +449,118 @@ def test_spectral_norm_is_trained_on_every_weight_with_the_u_of_the_one_before()
         starts = [u, *(new for _, _, (_, new) in training[:-1])]
         assert all(np.array_equal(start, one) for (_, start, _), one in zip(training, starts, strict=True))
         assert result is training[-1][2]
+
+
+# ------------------------------------------------------------- lesson 12, whose exercises are tests of layers
+
+GALLERY = sys.modules["helpers.exercises.bug_gallery"]
+GROUPS = {"SEEN": GALLERY.SEEN, "UNSEEN": GALLERY.UNSEEN}
+
+
+def judge(name, attempt):
+    passed, text = diagnose(all_exercises()[name], attempt)
+    assert len(f"FAIL - {name}: {text}") <= checks.LONGEST_LINE
+    return passed, text
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("training", [True, False])
+def test_the_right_layers_of_lesson_12_agree_with_the_helpers(seed, training):
+    rng = np.random.default_rng(seed)
+    x, dy = rng.normal(3, 2, size=(2, 5, 3, 4))
+    gamma, beta = rng.normal(size=(2, 3))
+    memory = helpers.RunningStats(3)
+    memory.update(x)
+    by_memory = (x - memory.mean[:, None]) / np.sqrt(memory.var[:, None] + 1e-5)
+    for candidate in GALLERY.RIGHT:
+        layer = candidate.make(3)
+        layer.gamma, layer.beta = gamma, beta
+        y = layer(x)
+        wanted = helpers.batch_norm(x, gamma, beta).y
+        dx = helpers.batch_norm_backward(dy, x, gamma).dx
+        if not training:
+            y, wanted = layer(x, training=False), gamma[:, None] * by_memory + beta[:, None]
+            dx = dy * gamma[:, None] / np.sqrt(memory.var[:, None] + 1e-5)
+        np.testing.assert_allclose(y, wanted, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(layer.backward(dy), dx, rtol=1e-9, atol=1e-9)
+
+
+def test_right_layers_count_real_positions_only_and_survive_a_single_value():
+    x, keep = np.array([[[1.0, 3, 50]], [[5, 70, 90]]]), np.array([[True, True, False], [True, False, False]])
+    for candidate in GALLERY.RIGHT:
+        layer = candidate.make(1)
+        y = np.moveaxis(layer(x, keep=keep), 1, 2)[keep].ravel()
+        np.testing.assert_allclose(y, np.array([-2, 0, 2]) / np.sqrt(8 / 3 + 1e-5))
+        alone = candidate.make(1)
+        assert alone(np.full((1, 1, 1), 7.0)) == 0
+        np.testing.assert_allclose(alone(x, training=False), x / np.sqrt(1 + 1e-5))
+
+
+@pytest.mark.parametrize(
+    ("group", "index"), [(name, k) for name, found in GROUPS.items() for k in range(len(found))], ids=str
+)
+def test_a_battery_that_lets_one_bug_through_is_told_which_input_would_show_it(group, index):
+    bug = GROUPS[group][index]
+    reference = all_exercises()["my_battery"].reference
+    passed, text = judge("my_battery", lambda layer, trusted: layer is bug.make or reference(layer, trusted))
+    assert passed is False
+    assert f"1 of {len(GROUPS[group])} slip through. One {bug.words}" in text
+    assert re.search("; (try|call|look) ", bug.words)
+
+
+@pytest.mark.parametrize("right", GALLERY.RIGHT, ids=lambda candidate: candidate.words[:30])
+def test_a_battery_that_rejects_a_right_layer_is_told_what_is_different_there(right):
+    reference = all_exercises()["my_battery"].reference
+    passed, text = judge("my_battery", lambda layer, trusted: layer is not right.make and reference(layer, trusted))
+    by_padding = right.make is GALLERY._Folded and text.startswith("you compare the outputs at padding too")
+    assert passed is False and (by_padding or f"it rejects 1 of 4 right layers. One {right.words}" in text)
+
+
+def test_the_bugs_of_lesson_12_pass_the_ordinary_test_and_the_unseen_ones_differ_from_the_right_layer():
+    x = np.random.default_rng(0).normal(size=(8, 4, 4))
+    for candidate in GALLERY.SEEN:
+        np.testing.assert_allclose(candidate.make(4)(x), GALLERY._BatchNorm(4)(x), atol=1e-3)
+    assert (len(GALLERY.SEEN), len(GALLERY.UNSEEN)) == (10, 15), "the lesson says so"
+    assert all(not candidate.right for candidate in GALLERY.SEEN + GALLERY.UNSEEN)
+
+
+def test_an_exception_inside_a_layer_rejects_it_and_one_in_the_battery_is_told():
+    def calls_once(layer, trusted):
+        return layer(3)(np.ones((2, 3, 5))).shape == (2, 3, 5)
+
+    def feeds_nonsense(layer, trusted):
+        return layer(3)(np.ones((2, 4, 5))) is not None
+
+    def calls_wrongly(layer, trusted):
+        return layer(3)(np.ones((2, 3, 5)), train=True) is not None
+
+    assert "9 of 10 slip through" in judge("my_battery", calls_once)[1], "gamma on the last axis does not fit there"
+    assert "do not fit" in judge("my_battery", feeds_nonsense)[1]
+    assert "it raises TypeError: " in judge("my_battery", calls_wrongly)[1]
+
+
+@pytest.mark.parametrize("answer", [1.0, "yes", np.ones(2), [True], np.float64(1)], ids=repr)
+def test_a_battery_that_answers_something_else_is_told_the_two_answers(answer):
+    passed, text = judge("my_battery", lambda layer, trusted: answer)
+    assert passed is False and "expected True to accept a layer or False to reject it" in text
+
+
+def test_whoever_reads_the_inside_of_a_layer_or_asserts_is_told_what_to_do_instead():
+    def reads(make, x, keep):
+        layer = make(x.shape[1])
+        return layer(x, keep=keep) is not None and layer.mean is not None
+
+    def asserts(layer, trusted):
+        assert layer is trusted
+        return True
+
+    assert "it looks for .mean in a layer, but a layer promises only calls" in judge("my_padding_test", reads)[1]
+    assert "it asserts; return False where a layer is wrong" in judge("my_battery", asserts)[1]
+
+
+def test_a_gradient_test_that_calls_backward_first_is_told_to_call_the_layer():
+    passed, text = judge("my_gradient_test", lambda layer, x, dy: np.allclose(layer.backward(dy), 0))
+    assert passed is False and "backward needs a call before it: y = layer(x)" in text
 
 
 # ---------------------------------------------------------------------------------------------- the checker
@@ -918,6 +1033,44 @@ def test_an_exercise_may_ask_for_a_class():
     )
 
 
+LAYER = all_exercises()["my_batch_norm_layer"]
+
+
+def layer_with(**methods):
+    """The learner's class with some methods; the others are left as stubs."""
+    stubs = {"forward": lambda self, x: ..., "backward": lambda self, dy: ...}
+    return type("Own", (Layer,), {"__init__": LAYER.reference.__init__, **stubs, **methods})
+
+
+def test_a_class_is_told_which_method_is_still_to_be_written():
+    _, text = diagnose(LAYER, layer_with(forward=lambda self, x: x - x.mean(axis=0)))
+    assert text is not None and "write forward and backward" in text
+    _, text = diagnose(LAYER, layer_with(forward=lambda self, x: x - x.mean(axis=0), backward=lambda self, dy: None))
+    assert text.endswith(": backward returns None; is it still to be written, or is its return missing?")
+
+
+def test_a_class_may_be_made_of_layer_and_parameter_but_not_of_the_helper():
+    own = type("Own", (BatchNorm,), {"forward": lambda self, x: 2 * x})
+    assert diagnose(LAYER, own) == (False, "it is built on the helper BatchNorm; write the steps yourself")
+    assert diagnose(LAYER, BatchNorm) == (False, "it is the helper itself; write the steps yourself")
+    assert diagnose(LAYER, LAYER.reference)[0] is True
+
+
+def test_a_parameter_taken_for_an_array_is_named():
+    own = layer_with(forward=lambda self, x: self.gamma * x, backward=lambda self, dy: dy)
+    sentence = "a Parameter is no array; its numbers are in .value, as in self.gamma.value"
+    assert diagnose(LAYER, own)[1].startswith(sentence)
+
+
+def test_gradients_may_be_added_in_place():
+    def learn(self, dy):
+        self.gamma.grad += (dy * self.x_hat).sum(axis=0)
+        self.beta.grad += dy.sum(axis=0)
+
+    own = type("Own", (Layer,), {**vars(LAYER.reference), "learn": learn})
+    assert diagnose(LAYER, own)[0] is True
+
+
 def test_run_may_call_an_answer_unsuitable():
     def run(attempt, x):
         y = attempt(x)
@@ -1267,6 +1420,47 @@ PAIR = np.array([[-SMALL], [SMALL]])
 ONE, NONE = np.ones(1), np.zeros(1)
 TALL = np.array([[2.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
 
+
+class Subtracts:
+    """Takes off the mean of the real positions, in stored mode that of the last batch."""
+
+    def __init__(self, channels):
+        self.mean = 0.0
+
+    def __call__(self, x, training=True, keep=None):
+        self.mean = self.of(x, keep) if training else self.mean
+        return x - self.mean
+
+    def of(self, x, keep):
+        return x[:, 0][keep].mean()
+
+
+class SubtractsAll(Subtracts):
+    def of(self, x, keep):
+        return x.mean()
+
+
+class Times:
+    """Multiplies by one number forward and by another one backward."""
+
+    def __init__(self, forward, back):
+        self.forward, self.back = forward, back
+
+    def __call__(self, x, training=True, keep=None):
+        return self.forward * x
+
+    def backward(self, dy):
+        return self.back * dy
+
+
+def three(channels):
+    return Times(3, 3)
+
+
+def four(channels):
+    return Times(4, 4)
+
+
 # name of the exercise -> calls and their answers. 1 and 3 have mean 2 and variance 1, 5 and 7 mean 6 and variance 1;
 # eps=3 makes the root 2.
 BY_HAND = {
@@ -1346,6 +1540,19 @@ BY_HAND = {
         (case([1e-20, 3e-20]), (2e-20, 1e-40)),
     ],
     "my_merge_variances": [(case((2, 2.0, 2.0), (3, 7.0, 8.0)), (5, 5, 40))],  # of 1, 3 and of 5, 7, 9
+    # the mean of the real positions 1 and 3 is 2, that of all four is not
+    "my_padding_test": [
+        (case(Subtracts, np.array([[[1.0, 3, 9, 9]]]), np.array([[True, True, False, False]])), True),
+        (case(SubtractsAll, np.array([[[1.0, 3, 9, 9]]]), np.array([[True, True, False, False]])), False),
+    ],
+    "my_gradient_test": [
+        (case(Times(3, 3), np.array([[[1.0, 2]]]), np.array([[[5.0, 7]]])), True),
+        (case(Times(3, 2), np.array([[[1.0, 2]]]), np.array([[[5.0, 7]]])), False),
+    ],
+    "my_battery": [
+        (case((Candidate(three, True, ""), Candidate(four, False, "")), three), True),
+        (case((Candidate(three, False, ""),), four), True),
+    ],
     "my_weight_norm": [(case(np.array([[3.0, 4.0], [0.0, 2.0]]), np.array([10.0, 3.0])), [[6, 8], [0, 3]])],
     "my_power_iteration": [
         # W^T u is (2, 1); W v is (4, 1, 0) / sqrt(5)
@@ -1438,6 +1645,21 @@ BY_HAND = {
             ([[-0.125 / np.sqrt(4e-5), 0.125 / np.sqrt(4e-5)]], [0, HALF], [0, 1]),
         ),
     ],
+    # The packet holds 1 and 3: mean 2, variance 1, root 2; then 0 and 2 with mean 1, variance 1. A quarter of that is
+    # stored: means 0.5 and 0.25, variances 1. The image: (3 - 0.5)/2 · 2 · 2 = 5, then (5 - 0.25)/2 · 8.
+    "my_mended_network": [
+        (
+            case(
+                np.array([[3.0]]),
+                np.array([[[1.0], [3], [0]]]),
+                np.array([[True, True, False]]),
+                [[np.ones((1, 1))] * 3, [np.array([[2.0]]), np.array([[2.0]]), np.array([[8.0]])]],
+                momentum=0.75,
+                eps=3,
+            ),
+            [[19]],
+        ),
+    ],
     # root 5, x̂ = 0.6 and 0.8, g = 1 and 0
     "my_rms_norm_backward": [
         (
@@ -1457,6 +1679,108 @@ BY_HAND = {
             ([[-0.125 / np.sqrt(4e-5)], [0.125 / np.sqrt(4e-5)]], [HALF], [1]),
         ),
     ],
+    "my_port_batch_norm": [
+        (
+            case([np.array([2.0]), np.array([3.0]), np.array([4.0]), np.array([5.0])], momentum=0.75, epsilon=0.5),
+            ([2], [3], [4], [5], 0.25, 0.5),
+        ),
+        (
+            case([np.array([4.0, 6.0]), np.array([5.0, 7.0])], center=False, scale=False),
+            ([1, 1], [0, 0], [4, 6], [5, 7], 0.01, 1e-3),
+        ),
+    ],
+    "my_channels_last_layer_norm": [
+        # the two channels of each place: mean 2 and variance 1, then mean 5 and variance 1
+        (
+            case(np.array([[[1, 6], [3, 4]]]), np.array([2, 10]), np.array([100, 200]), "NCL", eps=3),
+            [[[99, 101], [205, 195]]],
+        ),
+        (case(np.array([[1, 3]]), np.array([2, 10]), np.array([100, 200]), "NC", eps=3), [[99, 205]]),
+    ],
+    "my_port_flattened_dense": [
+        # inputs of Keras: pixel 1 channels a b, pixel 2 channels a b; of PyTorch: channel a pixels 1 2, channel b
+        (case(np.array([[1], [2], [3], [4]]), 2, 1, 2), [[1, 3, 2, 4]]),
+        (case(np.array([[1, 5], [2, 6]]), 2, 1, 1), [[1, 2], [5, 6]]),
+    ],
+    # two of three units are 0 for both samples; then one of two is above 0 for both, then both are
+    "my_diagnosis": [
+        (case([np.array([[0, 0, 1], [0, 0, 2]])]), (1, "dead")),
+        (case([np.array([[1, 0], [2, 3]])]), (0, "well")),
+        (case([np.array([[1, 0], [0, 1]]), np.array([[1, 2], [2, 3]])]), (2, "always on")),
+        # root mean squares 1, 10 and 101
+        (case([size * np.array([[2, 0], [0, 0]]) for size in (1, 10, 101)]), (3, "exploding")),
+    ],
+    "my_cause": [
+        (case(lambda parts: parts["a"] + parts["b"], {"a": 0.0, "b": 3.0}, {"a": 0.0, "b": 0.1}), "b"),
+        (case(lambda parts: parts["a"] + parts["b"], {"a": 2.0, "b": 3.0}, {"a": 0.0, "b": 0.1}), "none"),
+    ],
+    "my_invariances": [
+        (case(lambda x: x - x.mean(axis=1, keepdims=True), np.array([[1.0, 3], [5, 9]])), (False, True, False, True)),
+        (case(lambda x: x / np.abs(x).max(), np.array([[1.0, 3], [5, 9]])), (True, False, False, False)),
+    ],
+    "my_batch_norm_layer": [
+        # One batch: mean 3, variance 3.5, divisor 2. The running variance becomes 3.5 as well, so the divisor stays.
+        (
+            case(
+                np.array([[[1.0], [2], [3], [6]]]),
+                np.array([[1.0], [0], [0], [0]]),
+                np.array([[4 + 22.5 / 11]]),
+                np.array([[3.0]]),
+                np.array([2.0]),
+                np.array([1.0]),
+                momentum=7.5 / 11,
+                eps=0.5,
+            ),
+            (
+                [[-1], [0], [1], [4]],
+                [[0.5], [-0.375], [-0.25], [0.125]],
+                [-1],
+                [1],
+                [-2],
+                [2],
+                [22.5 / 11],
+                [3.5],
+                [[5]],
+                [[3]],
+                [22.5 / 11],
+                [3.5],
+                [[3]],
+                [[-1], [0], [1], [4]],
+            ),
+        )
+    ],
+    # the loss is the mean of (x w - 1)², at w = 0
+    "my_gradient_accumulation": [
+        (case(lambda x, t: -2 * x.T @ t / len(x), np.array([[1.0], [2], [3]]), np.ones(3), 2), [-4])
+    ],
+    "my_unscaled_step": [
+        (case(np.float32([1, 2]), np.float16([8, -4]), 4.0, 0.5), ([0, 2.5], 4)),
+        (case(np.float32([1, 2]), np.float16([np.inf, -4]), 4.0, 0.5), ([1, 2], 2)),
+    ],
+    # norm_1 gives 0 and 2, attention 0 and 20: the stream is 1 and 23; norm_2 gives 2 and 24, the MLP 4 and 48
+    "my_pre_norm_block": [
+        (
+            case(np.array([[1.0, 3]]), lambda x: 10 * x, lambda x: 2 * x, lambda x: x - 1, lambda x: x + 1),
+            [[5, 71]],
+        ),
+    ],
+    # 16 and 81 sums: 64 and 324 are 4 · 2⁴ and 4 · 3⁴, and the fourth root of 4 is √2
+    "my_deepnorm_constants": [
+        (case(8), (2, 0.5**1.5)),
+        (case(27, 3), (3, 0.5**0.5 / 3)),
+    ],
+    "my_qk_norm_attention": [
+        # root 2: queries 1/2, keys 1/2 and -1/2, scores of the second token 1/4 and -1/4
+        (
+            case(np.ones((2, 1)), np.array([[1.0], [-1]]), np.array([[0.0], [1]]), eps=3),
+            [[0], [1 / (1 + np.exp(0.5))]],
+        ),
+        # with the usual eps these are normalized to the root of 1/2: scores 1/2 and -1/2
+        (
+            case(1e-3 * np.ones((2, 1)), 1e-3 * np.array([[1.0], [-1]]), np.array([[0.0], [1]])),
+            [[0], [1 / (1 + np.exp(1))]],
+        ),
+    ],
 }
 
 
@@ -1468,5 +1792,8 @@ def test_the_reference_gives_what_is_worked_by_hand(exercise):
         got = run(exercise.reference, *c.args, **c.kwargs)
         got, expected = (value if isinstance(value, tuple) else (value,) for value in (got, expected))
         for item, wanted in zip(got, expected, strict=True):
-            np.testing.assert_allclose(item, wanted, rtol=1e-6)
+            if isinstance(wanted, str):
+                assert item == wanted
+            else:
+                np.testing.assert_allclose(item, wanted, rtol=1e-6)
             assert np.shape(item) == np.shape(wanted)

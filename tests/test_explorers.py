@@ -392,12 +392,38 @@ DOT = points(0, 0)
         (Panel(), [52, 10, 614, 262]),  # 680 wide: 52 for the numbers of y, 14 at the right; 28 for those of x
         (Panel(xlabel="x"), [52, 10, 614, 240]),
         (Panel(ylabel="y"), [72, 10, 594, 262]),
-        (Panel(ylabel=None), [14, 10, 652, 262]),
+        (Panel(ylabel=None, xlim=(0, 1)), [14, 10, 652, 262]),
+        (Panel(ylabel=None), [17.03, 10, 648.98, 262]),  # the first label, −0.4, is 34.05 pixels wide
         (Panel(title="t"), [52, 30, 614, 242]),
     ],
 )
 def test_axes_leave_room_for_what_is_written_around_them(panel, box):
     assert place([DOT], panel)[0]["box"] == box
+
+
+def tick_ends(panel):
+    """(left, right) of every label of a tick, where letters are wide."""
+    middles = [to_pixels(panel, value, panel["ylim"][0])[0] for value, _ in panel["xticks"]]
+    widths = [8.9 * len(label) for _, label in panel["xticks"]]
+    for middle, wide in zip(middles, widths, strict=True):
+        yield middle - wide / 2, middle + wide / 2
+    for _, label in panel["yticks"]:
+        yield panel["box"][0] - 6 - 8.9 * len(label), panel["box"][0] - 6
+
+
+@pytest.mark.parametrize("ylabel", ["words", "", None])
+def test_the_labels_of_ticks_stand_inside_the_picture_at_every_width(ylabel):
+    panels = [
+        Panel(ylabel=ylabel, xscale="log", yscale="log", xlim=(1e-12, 1e-4), ylim=(1e-12, 1)),
+        Panel(ylabel=ylabel, xlim=(-2000, 2000), ylim=(-4000, 4000)),
+    ]
+    explorer = simple(lambda n: [points(1e-6, 1e-6), points(0, 0, panel=1)], panels=panels)
+    for width, _, placed in all_layouts(explorer.stage.spec):
+        for panel in placed:
+            left, right = panel["ends"]
+            words = 22 if ylabel else 0  # the room of the words that stand along the axis
+            assert 0 <= left and right <= width
+            assert all(left + words - 1 <= start and end <= right + 1 for start, end in tick_ends(panel))
 
 
 def test_a_line_at_zero_is_drawn_only_where_it_is_asked_for():
@@ -412,7 +438,7 @@ def test_a_panel_leaves_room_at_its_right_for_its_longest_label():
 
 
 def test_panels_share_the_width_with_gaps_between_them():
-    bare = [{"ylabel": None}, {"ylabel": None, "width": 2}, {"ylabel": None, "width": 1}]
+    bare = [{"ylabel": None, "xlim": (0, 1), "width": width} for width in (1, 2, 1)]
     boxes = [panel["box"] for panel in place([DOT], *(Panel(**more) for more in bare[:2]))]
     assert boxes == [[14, 10, 195.33, 262], [247.33, 10, 418.67, 262]]  # 670 / 3 = 223.33 for one share
     boxes = [panel["box"] for panel in place([DOT], *(Panel(**more) for more in bare))]

@@ -52,6 +52,24 @@ def test_the_background_is_opaque_white(displayed):
     assert picture.convert("RGBA").getpixel((0, 0)) == (255, 255, 255, 255)
 
 
+def a_photo():
+    fig, ax = new_figure()
+    ax.imshow(np.random.default_rng(0).random((24, 24, 3)))
+    return fig
+
+
+def test_a_photo_keeps_its_colors_and_is_marked_so_that_a_dark_page_does_not_turn_it(displayed):
+    show(a_photo(), "c")
+    show(a_figure(), "c")
+    shades, marks = [], []
+    for data, more in displayed:
+        picture = Image.open(io.BytesIO(base64.b64decode(data["image/png"])))
+        shades.append(len(picture.convert("RGB").getcolors(1000)))
+        marks.append(more["metadata"].get("needs_background"))
+    assert shades[0] > 200 and shades[1] <= 48
+    assert marks == ["light", None]
+
+
 def test_the_same_figure_gives_the_same_bytes(displayed):
     show(a_figure(), "c")
     show(a_figure(), "c")

@@ -12,12 +12,13 @@ import pytest
 from helpers import theme
 from helpers.explorer import Explorer, points
 from helpers.explorer.explorer import Stage
-from helpers.quiz import Quiz, find_lesson, lesson_names, read_questions
+from helpers.quiz import Practice, Quiz, find_lesson, lesson_names, read_questions
 from helpers.quiz.questions import FOLDER
 from helpers.widget_code import LoadedWidget
 
 LESSONS = lesson_names()
 NOTEBOOKS = FOLDER.parent.parent / "notebooks"
+SCRIPTS = ["question.js", "quiz.js", "practice.js"]
 
 GOOD = """
 title = "Test"
@@ -515,8 +516,9 @@ def test_markup_in_any_text_is_escaped_in_the_html_twin(show):
     assert found and all(tag in allowed and not attrs for tag, attrs in found)
 
 
-def test_the_browser_side_has_no_way_to_read_text_as_html():
-    source = (FOLDER / "quiz.js").read_text(encoding="utf-8")
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_the_browser_side_has_no_way_to_read_text_as_html(name):
+    source = (FOLDER / name).read_text(encoding="utf-8")
     for danger in (
         "innerHTML outerHTML insertAdjacentHTML document.write createContextualFragment DOMParser setHTML srcdoc "
         "eval Function( import( fetch( XMLHttpRequest http"
@@ -525,22 +527,31 @@ def test_the_browser_side_has_no_way_to_read_text_as_html():
     assert "import " not in source
 
 
-def test_the_browser_side_never_writes_to_the_model():
-    source = (FOLDER / "quiz.js").read_text(encoding="utf-8")
-    assert set(re.findall(r"model\.(\w+)", source)) == {"get"}
+@pytest.mark.parametrize("kind", [Quiz, Practice])
+def test_the_browser_side_never_writes_to_the_model(kind):
+    assert set(re.findall(r"model\.(\w+)", kind.javascript)) == {"get"}
 
 
 # The code of the widgets, which a notebook holds once for each kind
 
 
-def test_what_is_sent_is_the_source_without_comments_and_indentation():
-    for name, sent in (("quiz.js", Quiz.javascript), ("quiz.css", Quiz.css)):
-        source = (FOLDER / name).read_text(encoding="utf-8")
-        # Taking lines out is safe only while no string or comment runs over two of them.
-        assert all(line.replace('"`"', "").count("`") % 2 == 0 for line in sent.splitlines())
-        assert source.count("/*") == source.count("*/") == len(re.findall(r"^/\*.*\*/$", source, re.M))
-        code = [line.strip() for line in source.splitlines()]
-        assert sent.splitlines() == [line for line in code if line and not line.startswith(("//", "/*"))]
+@pytest.mark.parametrize(
+    ("names", "sent"),
+    [
+        (["question.js", "quiz.js"], Quiz.javascript),
+        (["question.js", "practice.js"], Practice.javascript),
+        (["quiz.css"], Quiz.css),
+        (["quiz.css", "practice.css"], Practice.css),
+    ],
+    ids=["quiz", "practice", "quiz style", "practice style"],
+)
+def test_what_is_sent_is_the_source_without_comments_and_indentation(names, sent):
+    source = "\n".join((FOLDER / name).read_text(encoding="utf-8") for name in names)
+    # Taking lines out is safe only while no string or comment runs over two of them.
+    assert all(line.replace('"`"', "").count("`") % 2 == 0 for line in sent.splitlines())
+    assert source.count("/*") == source.count("*/") == len(re.findall(r"^/\*.*\*/$", source, re.M))
+    code = [line.strip() for line in source.splitlines()]
+    assert sent.splitlines() == [line for line in code if line and not line.startswith(("//", "/*"))]
 
 
 def test_a_widget_carries_little_more_than_the_name_of_its_code(show):
@@ -578,10 +589,10 @@ def test_the_code_is_sent_before_the_first_widget_and_again_after_it_was_closed(
 
 
 def test_every_widget_of_ours_loads_its_code():
-    assert issubclass(Quiz, LoadedWidget) and issubclass(Stage, LoadedWidget)
+    assert all(issubclass(kind, LoadedWidget) for kind in (Quiz, Practice, Stage))
 
 
-@pytest.mark.parametrize("name", ["quiz.js", "quiz.css"])
+@pytest.mark.parametrize("name", [*SCRIPTS, "quiz.css", "practice.css"])
 def test_colors_come_from_the_palette(name):
     source = (FOLDER / name).read_text(encoding="utf-8")
     assert re.findall(r"#[0-9a-fA-F]{3,8}\b|(?:rgb|hsl)a?\(|--jp-[a-z-]*color", source) == []

@@ -14,7 +14,7 @@ from helpers import Explorer, Panel, cells, lines, new_figure, points, theme
 from helpers.figures import png
 
 OTHER = "#7B1FA2"  # in no palette
-WIDGETS = [ROOT / "helpers" / name for name in ("explorer/stage.css", "quiz/quiz.css")]
+WIDGETS = [ROOT / "helpers" / name for name in ("explorer/stage.css", "quiz/quiz.css", "quiz/practice.css")]
 LITERAL = re.compile(r"#[0-9a-fA-F]{3,8}\b(?![-\w])|\b(rgb|hsl)a?\(")
 
 

@@ -37,6 +37,8 @@ _HELPERS = str(Path(__file__).resolve().parents[1])
 _PACKAGE = __package__.split(".")[0]
 # The parts of the package that do no exercise's work, so that an attempt may call them.
 _ALLOWED = {"checks", "examples", "exercises", "explorer", "figures", "notebook", "quiz", "theme", "widget_code"}
+# What a layer of the learner's own is made of, so that an attempt may use it.
+_MATERIAL = {"Layer", "Parameter"}
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,9 @@ class Exercise:
         through several updates, or bringing equivalent answers to one form. It passes on None and `...` and
         raises `WrongKind(sentence)` for an answer of the wrong kind.
     compare: `compare(result, expected, tol)` -> (bool, text), if the usual comparison does not fit.
+    given: where the learner mends code that is handed over, a function with all its faults: an attempt that still does
+        the same is TODO. Up to a comma, the label of a case stands for one fault, and the case shows this fault only;
+        so a FAIL can say how many are left, without naming them.
     """
 
     name: str
@@ -97,6 +102,7 @@ class Exercise:
     tol: float = 1e-6
     run: Callable | None = None
     compare: Callable | None = None
+    given: Callable | None = None
 
 
 class WrongKind(Exception):
@@ -164,7 +170,10 @@ def diagnose(exercise, attempt):
         expected = _outcome(exercise, exercise.reference, outcome.case).value
         passed, text = _judge(exercise, outcome, expected)
         if not passed:
+            if exercise.given and _is_made(exercise, Mistake(exercise.given, ""), outcomes):
+                return None, f"nothing is mended yet; {_faults_left(exercise, outcomes)}"
             sentence = outcome.changed or _known_mistake(exercise, outcomes) or _translated(outcome.problem)
+            sentence = sentence or _faults_left(exercise, outcomes)
             return False, (sentence or f"{_describe_case(exercise, outcome.case)}: {text}") + hidden
     return True, f"{len(cases)} cases" + hidden
 
@@ -213,6 +222,10 @@ def _unfit(exercise, attempt, cases):
 
 def _not_written_here(exercise, attempt):
     """Why the attempt is not the learner's own work in the running cell, or None."""
+    for built_on in attempt.__mro__ if isinstance(attempt, type) else ():
+        if _is_helper(built_on):
+            what = "is the helper itself" if built_on is attempt else f"is built on the helper {built_on.__name__}"
+            return f"it {what}; write the steps yourself"
     for function in _functions(attempt):
         if _is_helper(function):
             return f"it is the helper {function.__name__} itself; write the steps yourself"
@@ -256,7 +269,7 @@ def _comes_from_another_cell(function):
 
 def _is_helper(thing):
     """Whether something is one of the package's functions or classes that compute what exercises ask for."""
-    if not isinstance(thing, (FunctionType, type)):
+    if not isinstance(thing, (FunctionType, type)) or thing.__name__ in _MATERIAL:
         return False
     package, _, module = (thing.__module__ or "").partition(".")
     return package == _PACKAGE and module.split(".")[0] not in _ALLOWED
@@ -288,6 +301,7 @@ _EXPLAINED = {
         "K|keras": "Keras is another library, but x is a NumPy array; use np and the methods of x",
         "jnp|jax": "jnp is JAX, but x is a NumPy array; write np",
         "numpy": "NumPy is imported as np; write np",
+        "momentum|running_mean|running_var": "{word} has no value here; in a class write self.{word}",
         "math|sqrt": "math is not imported, and takes single numbers; NumPy's np.sqrt takes whole arrays",
     },
     "unexpected keyword argument '{word}'|'{word}' is an invalid keyword": {
@@ -321,6 +335,7 @@ _EXPLAINED = {
         "at": "at is JAX's; in NumPy y[i] = value changes the array",
     },
     "{word}": {
+        r"operand type\(s\).*'Parameter'": "a Parameter is no array; its numbers are in .value, as in self.gamma.value",
         "must be Tensor": "torch works on tensors, but x is a NumPy array; use np and the methods of x",
         "Cannot interpret 'True' as a data type": "PyTorch takes keepdim in this place; in NumPy write keepdims=True",
         "Cannot interpret '.*' as a data type|Type must be a sub-type": "view is PyTorch's word; NumPy says reshape",
@@ -498,9 +513,30 @@ def _judge(exercise, outcome, expected):
 def _known_mistake(exercise, outcomes):
     """The sentence of the first known mistake that gives what the attempt gave in every case, or None."""
     for mistake in exercise.mistakes:
-        if all(_made(exercise, mistake, outcome) for outcome in outcomes):
+        if _is_made(exercise, mistake, outcomes):
             return mistake.sentence
     return None
+
+
+def _faults_left(exercise, outcomes):
+    """ "2 of 4 faults are left", for code that is to be mended and answers in the right form everywhere; else None."""
+    if not exercise.given:
+        return None
+    left = {}
+    for outcome in outcomes:
+        expected = _outcome(exercise, exercise.reference, outcome.case).value
+        value, fault = outcome.value, outcome.case.label.partition(",")[0]
+        if type(value) is not np.ndarray or value.dtype != expected.dtype or value.shape != expected.shape:
+            return None
+        if not np.isfinite(value).all():
+            return None
+        left[fault] = left.get(fault, False) or not _judge(exercise, outcome, expected)[0]
+    count = sum(left.values())
+    return f"{count} of {len(left)} faults {'is' if count == 1 else 'are'} left"
+
+
+def _is_made(exercise, mistake, outcomes):
+    return all(_made(exercise, mistake, outcome) for outcome in outcomes)
 
 
 def _made(exercise, mistake, outcome):

@@ -12,6 +12,7 @@ OTHER_WIDTHS = (935, 520, 400)  # the first is as wide as the lessons' figures
 GAP = 10
 TEXT = 14  # pixels, the size of all words: as large as those of the page
 CHARACTER = 8.2  # pixels of one character of that size, on average
+DIGIT, MINUS = 8.9, 11.8  # pixels of those characters where letters are wide, for the labels of ticks
 CELL = 38  # pixels, the largest side of a cell
 MIN_AXES = 200  # pixels that a panel with axes should have, besides the room for its labels
 MIN_CELL, MIN_WRITTEN_CELL = 16, 27  # the same for one cell, and for one with a number in it
@@ -188,32 +189,61 @@ def _place(panel, marks, index, left, above, width, height):
         rows = _cells_needed(marks, index, "y") if panel.ylim is None else panel.ylim[1]
         unit = min((width - 8) / columns, (height - margin - 6) / rows, CELL)
         box = [left + 4, above + margin, unit * columns, unit * rows]
-        xlim, ylim, xticks, yticks = (0, columns), (0, rows), [], []
+        _refuse_no_room(box, index)
+        axes = {"xlim": [0.0, float(columns)], "ylim": [0.0, float(rows)], "xticks": [], "yticks": []}
     else:
-        right = _label_room(marks, index)
+        right = left + width - _label_room(marks, index)
         bottom = 50 if panel.xlabel else 28
         start = left + (72 if panel.ylabel else 14 if panel.ylabel is None else 52)
-        box = [start, above + margin, left + width - right - start, height - margin - bottom]
-    if min(box[2:]) <= 0:
-        raise NoRoom(f"Explorer: no room for panel {index}, expected more height or width, or shorter labels")
-    if not panel.bare:
-        xlim = _range(marks, index, "x", panel.xscale == "log") if panel.xlim is None else panel.xlim
-        ylim = _range(marks, index, "y", panel.yscale == "log") if panel.ylim is None else panel.ylim
-        if panel.equal:
-            xlim, ylim = _same_unit(xlim, ylim, box)
-        xticks = _ticks(xlim, panel.xscale, box[2], "x")
-        yticks = [] if panel.ylabel is None else _ticks(ylim, panel.yscale, box[3], "y")
+        box = [start, above + margin, right - start, height - margin - bottom]
+        axes = _axes(panel, marks, index, box)
+        before, after = _overhang(panel, axes, box, left, left + width)
+        if before or after:
+            box = [start + before, box[1], right - start - before - after, box[3]]
+            axes = _axes(panel, marks, index, box)
     return {
         "box": [round(float(side), 2) for side in box],
         "ends": [round(float(left), 2), round(float(left + width), 2)],
-        "xlim": [float(v) for v in xlim],
-        "ylim": [float(v) for v in ylim],
-        "xticks": xticks,
-        "yticks": yticks,
+        **axes,
         **{name: getattr(panel, name) for name in ("xscale", "yscale", "xlabel", "ylabel", "title")},
         "bare": panel.bare,
         "zero": panel.zero,
     }
+
+
+def _refuse_no_room(box, index):
+    if min(box[2:]) <= 0:
+        raise NoRoom(f"Explorer: no room for panel {index}, expected more height or width, or shorter labels")
+
+
+def _axes(panel, marks, index, box):
+    """Limits and ticks of a panel with axes in a box of this size."""
+    _refuse_no_room(box, index)
+    xlim = _range(marks, index, "x", panel.xscale == "log") if panel.xlim is None else panel.xlim
+    ylim = _range(marks, index, "y", panel.yscale == "log") if panel.ylim is None else panel.ylim
+    if panel.equal:
+        xlim, ylim = _same_unit(xlim, ylim, box)
+    return {
+        "xlim": [float(v) for v in xlim],
+        "ylim": [float(v) for v in ylim],
+        "xticks": _ticks(xlim, panel.xscale, box[2], "x"),
+        "yticks": [] if panel.ylabel is None else _ticks(ylim, panel.yscale, box[3], "y"),
+    }
+
+
+def _overhang(panel, axes, box, left, right):
+    """By how many pixels the labels of the ticks stand out of the panel's own strip: (on the left, on the right)."""
+    start = left + 22 if panel.ylabel else left  # beside the words along the axis
+    starts, ends = [box[0] - 6 - _tick_width(label) for _, label in axes["yticks"]], []
+    for value, label in axes["xticks"]:
+        middle = box[0] + box[2] * transform(value, axes["xlim"], panel.xscale)
+        starts.append(middle - _tick_width(label) / 2)
+        ends.append(middle + _tick_width(label) / 2)
+    return max(0, start - min(starts, default=start)), max(0, max(ends, default=right) - right)
+
+
+def _tick_width(label):
+    return sum({"−": MINUS, ".": DIGIT / 2}.get(character, DIGIT) for character in label)
 
 
 def _same_unit(xlim, ylim, box):

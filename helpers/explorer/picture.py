@@ -95,7 +95,7 @@ def _draw_axes(axes, panel):
     _write(axes, left + width / 2, bottom + 27, panel["xlabel"], ha="center", va="top")
     if panel["ylabel"]:
         where = {"rotation": 90, "ha": "center", "va": "center"}
-        _write(axes, left - 60, top + height / 2, panel["ylabel"], **where)
+        _write(axes, panel["ends"][0] + 12, top + height / 2, panel["ylabel"], **where)
 
 
 def _draw_lines(axes, panel, mark):

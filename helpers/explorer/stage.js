@@ -81,7 +81,7 @@ function drawAxes(panel) {
   if (panel.zero) line(left, y(0), left + width, y(0), "zero");
   write(panel.xlabel, { x: left + width / 2, y: bottom + 40, "text-anchor": "middle" });
   if (panel.ylabel) {
-    const [cx, cy] = [left - 60, top + height / 2];
+    const [cx, cy] = [panel.ends[0] + 12, top + height / 2];
     write(panel.ylabel, { x: cx, y: cy, class: "middle", "text-anchor": "middle", transform: `rotate(-90 ${cx} ${cy})` });
   }
   return group;

@@ -1,13 +1,15 @@
-"""The Quiz widget: questions beside the lesson, answered in the browser.
+"""The Quiz widget, questions beside the lesson, and the Practice widget, which asks those of all lessons again.
 
 `Quiz("01")` shows a lesson's skill check, `Quiz("01", only="nan_probe")` one question of it, usually a
-prediction made before the next cell runs. Python sends the questions once and hears nothing back: answers
-stay in the browser's localStorage under `normalization-notebooks/<lesson>/<key>`, so answering changes no
-file and needs no kernel. Where widgets do not run (GitHub, print, an untrusted notebook) a static twin shows
-the same questions.
+prediction made before the next cell runs; `Practice()` asks one question after another, those missed first. Python
+sends the questions once and hears nothing back: answers stay in the browser's localStorage under
+`normalization-notebooks/<lesson>/<key>`, so answering changes no file and needs no kernel. Where widgets do not run
+(GitHub, print, an untrusted notebook) a static twin shows the same questions, or says what the practice would ask.
 """
 
 import html
+import json
+import re
 import textwrap
 
 import traitlets
@@ -16,12 +18,23 @@ from ..checks import describe
 from ..widget_code import LoadedWidget, slim
 from .questions import FOLDER, find_lesson, lesson_names, read_questions
 
-__all__ = ["Quiz", "find_lesson", "lesson_names", "read_questions"]
+__all__ = ["Practice", "Quiz", "find_lesson", "lesson_names", "read_questions"]
 
 LETTERS = "ABCDE"
+# What draws one question and keeps its answer; the quizzes and the practice share it.
+QUESTION = slim(FOLDER / "question.js")
 
 
-class Quiz(LoadedWidget):
+class _Twinned(LoadedWidget):
+    """A widget beside which stands what a place without widgets shows: the same text on every run."""
+
+    def _repr_mimebundle_(self, **kwargs):
+        bundle = super()._repr_mimebundle_(**kwargs)
+        data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
+        return {**data, "text/plain": self._as_text(), "text/html": self._as_html()}, metadata
+
+
+class Quiz(_Twinned):
     """Questions of one lesson, with feedback on every answer.
 
     lesson   name of the lesson, or a beginning that only one lesson has: "01_axis_intuition" or "01".
@@ -31,7 +44,7 @@ class Quiz(LoadedWidget):
     for a question file that breaks the format (see `helpers/quiz/questions.py`).
     """
 
-    javascript = slim(FOLDER / "quiz.js")
+    javascript = QUESTION + slim(FOLDER / "quiz.js")
     css = slim(FOLDER / "quiz.css")
 
     lesson = traitlets.Unicode().tag(sync=True)
@@ -59,12 +72,54 @@ class Quiz(LoadedWidget):
         only = "" if self._only is None else f", only={self._only!r}"
         return f"Quiz({self.lesson!r}{only})"
 
-    def _repr_mimebundle_(self, **kwargs):
-        """The widget, and beside it what a place without widgets shows. Same text on every run."""
-        bundle = super()._repr_mimebundle_(**kwargs)
-        data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
-        twins = {"text/plain": _as_text(self.questions), "text/html": _as_html(self.questions)}
-        return {**data, **twins}, metadata
+    def _as_text(self):
+        return _as_text(self.questions)
+
+    def _as_html(self):
+        return _as_html(self.questions)
+
+
+class Practice(_Twinned):
+    """The questions of all lessons, one at a time: those missed first, then those that are due, then new ones.
+
+    The browser chooses, from the answers that it keeps, and shows the progress in every lesson; answers can be
+    saved to a file and loaded from one. `days[box]` is how many days a question waits in each of the boxes.
+    """
+
+    javascript = QUESTION + slim(FOLDER / "practice.js")
+    css = slim(FOLDER / "quiz.css") + slim(FOLDER / "practice.css")
+    # Said in the browser's code, because that runs without Python.
+    days = tuple(json.loads(re.search(r"const DAYS = (\[[\d, ]+\]);", QUESTION)[1]))
+
+    lessons = traitlets.List().tag(sync=True)
+
+    def __init__(self):
+        lessons = []
+        for name in lesson_names():
+            title, questions = read_questions(FOLDER / f"{name}.toml")
+            lessons.append({"name": name, "title": title, "questions": questions})
+        super().__init__(lessons=lessons)
+
+    def __repr__(self):
+        return "Practice()"
+
+    def _lines(self):
+        """What there is to practice, in one line and then a line for each lesson."""
+        count = sum(len(lesson["questions"]) for lesson in self.lessons)
+        yield (
+            f"Practice: the {count} questions of {len(self.lessons)} lessons, those you missed first, then those that "
+            "are due, then new ones. It asks them in a trusted notebook in JupyterLab and needs no kernel."
+        )
+        for lesson in self.lessons:
+            yield f"{lesson['name'][:2]} {lesson['title']}: {len(lesson['questions'])} questions"
+
+    def _as_text(self):
+        first, *rest = self._lines()
+        return "\n".join([*textwrap.wrap(first, 88), *(f"  {line}" for line in rest)])
+
+    def _as_html(self):
+        first, *rest = map(html.escape, self._lines())
+        return f"<div>\n<p>{first}</p>\n<p>" + "<br>\n".join(rest) + "</p>\n</div>"
 
 
 def _number(index, questions):

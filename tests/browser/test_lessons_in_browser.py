@@ -131,6 +131,34 @@ def test_a_dark_page_is_readable(dark_lab, page, lesson):
     assert worst_contrast(page)[0]["contrast"] >= 4.5, worst_contrast(page)
 
 
+def test_a_dark_page_turns_drawings_but_not_photos(dark_lab, page):
+    open_lesson(page, dark_lab, "07_group_and_instance_norm")
+    page.wait_for_function("document.body.dataset.jpThemeLight == 'false'")
+    looks = "(all) => [...new Set(all.map((e) => getComputedStyle(e).filter.split('(')[0]))]"
+    photos = page.eval_on_selector_all("img.jp-needs-light-background", looks)
+    drawings = page.eval_on_selector_all(".jp-RenderedImage img:not(.jp-needs-light-background)", looks)
+    assert (photos, drawings) == (["none"], ["invert"])
+
+
+def test_what_is_printed_breaks_between_words(lab, page):
+    page.set_viewport_size({"width": 700, "height": 900})
+    open_lesson(page, lab, "07_group_and_instance_norm")
+    line = page.locator(".jp-OutputArea-output pre", has_text="One hill, and four lights.")
+    starts = line.evaluate("""(e) => {
+      const words = e.firstChild, starts = [], range = document.createRange();
+      for (let k = 1; k < words.length; k++) {
+        const [before, here] = [k - 1, k].map((at) => {
+          range.setStart(words, at);
+          range.setEnd(words, at + 1);
+          return range.getBoundingClientRect().top;
+        });
+        if (here > before + 5) starts.push(words.data[k - 1]);
+      }
+      return starts;
+    }""")
+    assert len(starts) >= 1 and set(starts) == {" "}
+
+
 @some_lessons(3, "run all")
 def test_running_all_cells_raises_nothing_and_leaves_the_explorers_alive(lab, page, lesson):
     open_lesson(page, lab, lesson.stem)
@@ -217,3 +245,5 @@ def test_an_exported_page_is_alive_without_a_kernel(site, page, lesson):
     wait_until_alive(page)
     assert move_every_control(page) >= 1
     assert page.query_selector(".quiz fieldset input[type=radio]")
+    if lesson.stem == "15_practice":
+        assert page.query_selector(".practice fieldset input[type=radio]")

@@ -258,8 +258,7 @@ def test_words_are_as_large_as_those_of_the_page_and_none_is_cut(page, explorers
     open_stages(page, explorers, width)
     words = page.evaluate(WORDS)
     assert words["smallest"] >= 14 - 0.01
-    # Known and to be mended: on a narrow page one tick label of lesson 09 stands a little outside its picture.
-    assert set(words["out"]) <= ({"1e−12"} if width < 900 else set()) and not words["wide"]
+    assert words["out"] == [] and not words["wide"]
 
 
 def test_a_stage_that_gets_narrower_takes_another_layout(page, explorers):

@@ -248,3 +248,44 @@ def test_a_widget_that_was_not_loaded_says_that_the_page_must_be_loaded_again(ho
         page.reload()
         page.wait_for_selector(".explorer-stage svg")
         assert "Reload the page" not in page.inner_text(".jp-Notebook")
+
+
+# What is stored comes only now, after JupyterLab has called its widgets "not found".
+READ_LATE = """async (address) => {
+  const {content, context} = jupyterapp.shell.currentWidget;
+  const stored = await (await fetch(address)).json();
+  context.model.setMetadata("widgets", stored.content.metadata.widgets);
+  const outputs = content.widgets.flatMap((cell) => cell.outputArea?.widgets ?? []);
+  const widgets = outputs.flatMap((output) => [...(output.children?.() ?? [])]).filter((e) => e._manager);
+  const manager = await widgets[0]._manager.promise;
+  await manager.restoreWidgets(context.model, {loadKernel: false, loadNotebook: true});
+}"""
+
+
+def test_widgets_that_were_called_not_found_too_early_are_drawn_after_all(house, page):
+    errors = []
+    page.on("console", lambda message: errors.append(message.text))
+    with house.day("--LabApp.expose_app_in_browser=True"):
+        address = f"http://127.0.0.1:{house.port}/api/contents/workbook/05_rms_norm.ipynb?token={TOKEN}"
+        page.route("**/api/contents/workbook/05_rms_norm.ipynb?*", forget_widgets)
+        page.goto(f"http://127.0.0.1:{house.port}/lab/tree/workbook/05_rms_norm.ipynb?token={TOKEN}&reset")
+        page.wait_for_selector(".jp-Notebook .jp-Cell")
+        for _ in range(600):
+            if any("widget model not found" in text for text in errors):
+                break
+            page.wait_for_timeout(100)
+        page.unroute_all()
+        page.evaluate(READ_LATE, address)
+        page.wait_for_selector(".explorer-stage svg")
+        page.wait_for_function("!/not found|Reload the page/.test(document.querySelector('.jp-Notebook').innerText)")
+
+
+def test_a_lesson_that_is_only_opened_needs_no_saving_and_one_that_is_run_does(house, page):
+    dot = ".lm-TabBar-tab.jp-mod-current.jp-mod-dirty"
+    with house.day():
+        open_lesson(page, house, "06_epsilon_and_float16")
+        page.wait_for_timeout(1000)
+        assert page.query_selector(dot) is None
+        page.locator(".jp-CodeCell .jp-InputPrompt").nth(1).click()
+        page.keyboard.press("Shift+Enter")
+        page.wait_for_selector(dot)

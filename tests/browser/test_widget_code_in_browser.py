@@ -55,7 +55,7 @@ def wait_for(page, stages, questions):
 
 def test_the_stored_notebook_holds_each_code_once(notebook):
     text = json.dumps(notebook.metadata.widgets)
-    for line in ("function drawAxes(", "function forget(lesson)"):
+    for line in ("function drawAxes(", "function forget(where)"):
         assert text.count(line) == 1
 
 

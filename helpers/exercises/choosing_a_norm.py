@@ -1,0 +1,729 @@
+"""Lesson 14: find the sick layer of a network and the cause, and test which changes an unknown norm does not notice."""
+
+import numpy as np
+
+from .checker import Exercise, Mistake, WrongKind, case
+from .steps import forms
+
+# ----------------------------------------------------------------------------------------- my_diagnosis
+
+
+def _is_dead(y):
+    return np.mean((y == 0).all(axis=0)) > 0.5
+
+
+def _is_on(y):
+    return np.mean((y > 0).all(axis=0)) > 0.5
+
+
+def _rms(y):
+    return np.sqrt(np.mean(y**2))
+
+
+def _diagnosis(outputs, *, dead=_is_dead, on=_is_on, size=_rms, limit=10, compare=None, start=1):
+    """The first layer with a symptom; `compare` is None for the layer before, or the number of a fixed layer."""
+    sizes = [size(y) for y in outputs]
+    for k, y in enumerate(outputs):
+        if dead(y):
+            return k + start, "dead"
+        if on(y):
+            return k + start, "always on"
+        before = sizes[k - 1 if compare is None else compare]
+        if k and sizes[k] > limit * before:
+            return k + start, "exploding"
+    return 0, "well"
+
+
+def _healthy(rng, samples, units, size=1.0):
+    """ReLU outputs in which every unit is 0 for some samples and above 0 for others."""
+    y = size * np.maximum(rng.standard_normal((samples, units)), 0)
+    y[0], y[1] = 0, size
+    return y
+
+
+def _network(rng, samples=12, units=(6, 8, 5, 9, 7), size=1.0):
+    return [_healthy(rng, samples, n, size) for n in units]
+
+
+def _ill(rng, layer, what, **more):
+    """A network whose layer, counted from 1, has one illness."""
+    outputs = _network(rng, **more)
+    y = outputs[layer - 1]
+    most = y.shape[1] // 2 + 1
+    if what == "dead":
+        y[:, :most] = 0
+    if what == "always on":
+        y[:, :most] += 0.5
+    if what == "exploding":
+        for later in outputs[layer - 1 :]:
+            later *= 20
+    return outputs
+
+
+def _diagnosis_cases(rng):
+    slow = [5.0**k * y for k, y in enumerate(_network(rng))]  # each layer 5 times the one before
+    both = _ill(rng, 2, "always on")
+    both[3][:] = 0
+    both[4] += 0.5
+    one_dead, one_on = _network(rng), _network(rng)
+    one_dead[2][:, 0] = 0
+    one_on[3][:, 0] += 1
+    half = _network(rng, units=(6, 8, 4, 6, 8))
+    half[1][:, :4] = 0
+    half[3][:, :3] += 1
+    shrinking = [y / 100**k for k, y in enumerate(_network(rng))]
+    wider = [size * _healthy(rng, 12, units) for size, units in ((1, 4), (6, 16))]
+    silent = _network(rng, samples=20)
+    for y in silent:
+        y[2:] = np.where(rng.random(y[2:].shape) < 0.6, 0, y[2:])  # many zeros, no dead unit
+        y[-4:] = 0  # four samples are 0 in every unit, one is not
+    blank = [y.copy() for y in _network(rng, samples=9)]
+    for y in blank:
+        y[:5] = 0  # most samples are 0 in every unit
+    awake = [y.copy() for y in _network(rng, samples=9)]
+    for y in awake:
+        y[1:7] += 0.5  # most samples are above 0 in every unit
+        y[0] = 0
+    peak = _network(rng)
+    peak[3][2, 0] = 25.0  # one large number; the root mean square grows less than tenfold
+    return [
+        case(_network(rng), label="all well"),
+        case(_ill(rng, 4, "dead"), label="dead"),
+        case(_ill(rng, 3, "always on"), label="always on"),
+        case(_ill(rng, 2, "exploding"), label="exploding"),
+        case(_ill(rng, 1, "dead"), label="first layer dead"),
+        case(_network(rng, size=1e4), label="all large, none grows"),
+        case(slow, label="slow growth"),
+        case(both, label="three sick layers"),
+        case(one_dead, label="one dead unit"),
+        case(one_on, label="one unit always on"),
+        case(half, label="exactly half of the units"),
+        case(wider, label="wider and larger"),
+        case(shrinking, label="each layer 100 times smaller"),
+        case(silent, label="many zeros"),
+        case(blank, label="samples that are 0"),
+        case(awake, label="samples above 0"),
+        case(peak, label="one large number"),
+        case(_ill(rng, 5, "exploding", size=1e-3), label="tiny numbers"),
+    ]
+
+
+def _run_diagnosis(attempt, outputs):
+    answer = attempt(outputs)
+    if answer is None or answer is ...:
+        return answer
+    if not isinstance(answer, (tuple, list)) or len(answer) != 2:
+        raise WrongKind('it returns something else than a pair such as (3, "dead") or (0, "well")')
+    layer, what = answer
+    if isinstance(layer, str) and not isinstance(what, str):
+        raise WrongKind('it returns (what, layer); the layer comes first, as in (3, "dead")')
+    if not isinstance(what, str) or what not in ("dead", "always on", "exploding", "well"):
+        given = repr(what[:30]) if isinstance(what, str) else "no text"
+        raise WrongKind(f'the second part is {given}; it must be "dead", "always on", "exploding" or "well"')
+    return layer, what
+
+
+def _last(outputs):
+    found = [(k, _diagnosis(outputs[k - 1 : k])[1]) for k in range(1, len(outputs) + 1)]
+    for k in range(1, len(outputs)):
+        if _diagnosis(outputs[k - 1 : k + 1]) == (2, "exploding"):
+            found[k] = (k + 1, "exploding")
+    sick = [each for each in found if each[1] != "well"]
+    return sick[-1] if sick else (0, "well")
+
+
+def _worst_kind_first(outputs):
+    """Dead units in all layers first, then the rest: the first symptom of a kind, not of the network."""
+    for k, y in enumerate(outputs, 1):
+        if _is_dead(y):
+            return k, "dead"
+    return _diagnosis(outputs)
+
+
+def _by_counting(outputs):
+    for k, y in enumerate(outputs):
+        active = (y > 0).sum(axis=0)
+        if 2 * np.count_nonzero(active == 0) > y.shape[1]:
+            return (k + 1, "dead")
+        if 2 * np.count_nonzero(active == len(y)) > y.shape[1]:
+            return (k + 1, "always on")
+        if k > 0 and np.linalg.norm(y) / np.sqrt(y.size) > 10 * np.linalg.norm(outputs[k - 1]) / np.sqrt(
+            outputs[k - 1].size
+        ):
+            return (k + 1, "exploding")
+    return (0, "well")
+
+
+def _by_extremes(outputs):
+    before = np.inf
+    for layer, y in enumerate(outputs, 1):
+        size = float(np.mean(np.square(y))) ** 0.5
+        signs = {"dead": y.max(axis=0) == 0, "always on": y.min(axis=0) > 0}
+        for what, units in signs.items():
+            if units.mean() > 0.5:
+                return [layer, what]
+        if size > before * 10:
+            return [layer, "exploding"]
+        before = size
+    return [0, "well"]
+
+
+def _variant(**changed):
+    return lambda outputs: _diagnosis(outputs, **changed)
+
+
+DIAGNOSIS = Exercise(
+    name="my_diagnosis",
+    signature="my_diagnosis(outputs)",
+    reference=_diagnosis,
+    cases=_diagnosis_cases,
+    run=_run_diagnosis,
+    results=("layer", "what"),
+    variants=[_by_counting, _by_extremes],
+    mistakes=[
+        Mistake(
+            _variant(start=0),
+            "you counted the layers from 0; the first one is layer 1, and 0 stands for a healthy network",
+        ),
+        Mistake(_last, "you named the last sick layer; return at the first symptom, for the later ones may be victims"),
+        Mistake(
+            _worst_kind_first,
+            "you looked for dead units in all layers first; the first sick layer counts, whatever it has",
+        ),
+        Mistake(
+            _variant(dead=lambda y: np.mean(y == 0) > 0.5),
+            "you counted zeros, but half of a healthy ReLU layer is 0; a unit is dead if it is 0 for every sample",
+        ),
+        Mistake(
+            _variant(on=lambda y: np.mean(y > 0) > 0.5),
+            "you counted numbers above 0; a unit is always on if it is above 0 for every sample",
+        ),
+        Mistake(
+            _variant(dead=lambda y: np.mean(y == 0) > 0.5, on=lambda y: np.mean(y > 0) > 0.5),
+            "you counted zeros and numbers above 0; ask of each unit whether it is so for every sample",
+        ),
+        Mistake(
+            _variant(
+                dead=lambda y: np.mean((y == 0).all(axis=1)) > 0.5, on=lambda y: np.mean((y > 0).all(axis=1)) > 0.5
+            ),
+            "you asked of each sample whether all units are 0; ask of each unit over all samples, along axis 0",
+        ),
+        Mistake(
+            _variant(dead=lambda y: np.mean((y == 0).any(axis=0)) > 0.5),
+            "you called a unit dead that is 0 for some sample; it must be 0 for every sample",
+        ),
+        Mistake(
+            _variant(on=lambda y: np.mean((y > 0).any(axis=0)) > 0.5),
+            "you called a unit always on that is above 0 for some sample; it must be so for every sample",
+        ),
+        Mistake(
+            _variant(dead=lambda y: (y == 0).all(), on=lambda y: (y > 0).all()),
+            "you asked for all units of a layer; more than half of them are enough",
+        ),
+        Mistake(
+            _variant(dead=lambda y: (y == 0).all()),
+            "you called a layer dead only if all of its units are; more than half are enough",
+        ),
+        Mistake(
+            _variant(on=lambda y: (y > 0).all()),
+            "you called a layer always on only if all of its units are; more than half are enough",
+        ),
+        Mistake(
+            _variant(dead=lambda y: (y == 0).all(axis=0).any(), on=lambda y: (y > 0).all(axis=0).any()),
+            "one dead or always-on unit was enough for you; it takes more than half of the units",
+        ),
+        Mistake(
+            _variant(dead=lambda y: (y == 0).all(axis=0).any()),
+            "one dead unit was enough for you; it takes more than half of the units",
+        ),
+        Mistake(
+            _variant(on=lambda y: (y > 0).all(axis=0).any()),
+            "one always-on unit was enough for you; it takes more than half of the units",
+        ),
+        Mistake(
+            _variant(
+                dead=lambda y: np.mean((y == 0).all(axis=0)) >= 0.5, on=lambda y: np.mean((y > 0).all(axis=0)) >= 0.5
+            ),
+            "exactly half of the units was enough for you; it takes more than half",
+        ),
+        Mistake(
+            _variant(limit=np.inf),
+            "you never find a layer that explodes; compare its root mean square with that of the layer before",
+        ),
+        Mistake(
+            lambda outputs: (1, "exploding") if _diagnosis(outputs[:1])[1] == "well" else _diagnosis(outputs),
+            "you compared layer 1 with a size of 0; it has no layer before, so it cannot explode",
+        ),
+        Mistake(
+            _variant(compare=0),
+            "you compared each size with that of layer 1; compare with the layer before, for slow growth is well",
+        ),
+        Mistake(
+            lambda outputs: _diagnosis_by_number(outputs),
+            "you asked whether the size is above 10; ask whether it is more than 10 times that of the layer before",
+        ),
+        Mistake(
+            _variant(size=lambda y: np.abs(y).max()),
+            "you compared the largest numbers; one large number is no explosion, so take the root mean square",
+        ),
+        Mistake(
+            _variant(size=lambda y: np.mean(y**2)),
+            "you compared mean squares; without the root, 4 times as large counts as 16 times",
+        ),
+        Mistake(
+            _variant(size=lambda y: np.sqrt(np.sum(y**2))),
+            "you took the root of the sum of squares; layers with more units then look larger, so take the mean",
+        ),
+        Mistake(
+            lambda outputs: _diagnosis_smaller(outputs),
+            "you compared the wrong way round: exploding means larger than 10 times the layer before",
+        ),
+    ],
+)
+
+
+def _diagnosis_by_number(outputs):
+    for k, y in enumerate(outputs, 1):
+        if _is_dead(y):
+            return k, "dead"
+        if _is_on(y):
+            return k, "always on"
+        if _rms(y) > 10:
+            return k, "exploding"
+    return 0, "well"
+
+
+def _diagnosis_smaller(outputs):
+    for k, y in enumerate(outputs):
+        if _is_dead(y):
+            return k + 1, "dead"
+        if _is_on(y):
+            return k + 1, "always on"
+        if k and 10 * _rms(y) < _rms(outputs[k - 1]):
+            return k + 1, "exploding"
+    return 0, "well"
+
+
+# --------------------------------------------------------------------------------------------- my_cause
+
+
+def _cause(symptom, sick, healthy):
+    for name in sick:
+        if symptom({**sick, name: healthy[name]}) <= 0.1:
+            return name
+    return "none"
+
+
+class _Symptom:
+    """Adds up what each part does to the patient; it never sees which part is called healthy."""
+
+    def __init__(self, together=None):
+        self.together = together
+
+    def __call__(self, parts):
+        total = float(sum(np.abs(part).max() for part in parts.values()))
+        return min(total, self.together(parts)) if self.together else total
+
+
+def _parts(**sizes):
+    return {name: np.full((2, 3), float(size)) for name, size in sizes.items()}
+
+
+def _both_needed(parts):
+    """Ill only while both are large: to replace either of them cures."""
+    return float(min(np.abs(part).max() for part in parts.values()))
+
+
+def _cause_cases(rng):
+    well = _parts(inputs=0.01, weights=0.02, biases=0.03)
+    return [
+        case(_Symptom(), _parts(inputs=0.01, weights=5, biases=0.03), well, label="weights"),
+        case(_Symptom(), _parts(inputs=0.01, weights=0.02, biases=7), well, label="the last part"),
+        case(_Symptom(), _parts(inputs=3, weights=0.02, biases=0.03), well, label="the first part"),
+        case(_Symptom(), _parts(inputs=3, weights=4, biases=0.03), well, label="two causes"),
+        case(_Symptom(), _parts(inputs=3, weights=4, biases=5), well, label="all parts"),
+        case(_Symptom(_both_needed), _parts(gamma=2, beta=3), _parts(gamma=0.01, beta=0.02), label="either part cures"),
+        case(
+            _Symptom(),
+            _parts(gamma=0.02, beta=0.5, eps=0.01),
+            _parts(gamma=0.0, beta=0.07, eps=0.0),
+            label="exactly 0.1 is well",
+        ),
+        case(
+            _Symptom(),
+            _parts(inputs=0.01, weights=5),
+            _parts(inputs=0.02, weights=0.03),
+            label="a part that differs and is well",
+        ),
+        case(
+            _Symptom(),
+            _parts(gamma=0.01, beta=0.9),
+            _parts(gamma=0.01, beta=0.4),
+            label="better, but not well",
+        ),
+    ]
+
+
+def _run_cause(attempt, symptom, sick, healthy):
+    answer = attempt(symptom, sick, healthy)
+    if answer is None or answer is ...:
+        return answer
+    if not isinstance(answer, str):
+        raise WrongKind('it returns something else than a name such as "weights" or "none"')
+    return answer
+
+
+def _cumulative(symptom, sick, healthy):
+    parts = dict(sick)
+    for name in sick:
+        parts[name] = healthy[name]
+        if symptom(parts) <= 0.1:
+            return name
+    return "none"
+
+
+def _infect(symptom, sick, healthy):
+    for name in sick:
+        if symptom({**healthy, name: sick[name]}) > 0.1:
+            return name
+    return "none"
+
+
+def _all_but_one(symptom, sick, healthy):
+    for name in sick:
+        if symptom({**healthy, name: sick[name]}) <= 0.1:
+            return name
+    return "none"
+
+
+def _largest_gain(symptom, sick, healthy):
+    return min(sick, key=lambda name: symptom({**sick, name: healthy[name]}))
+
+
+def _some_gain(symptom, sick, healthy):
+    for name in sick:
+        if symptom({**sick, name: healthy[name]}) < symptom(sick):
+            return name
+    return "none"
+
+
+def _last_cure(symptom, sick, healthy):
+    return _cause(symptom, dict(reversed(sick.items())), healthy)
+
+
+def _first_differing(symptom, sick, healthy):
+    for name in sick:
+        if not np.array_equal(sick[name], healthy[name]):
+            return name
+    return "none"
+
+
+def _still_ill(symptom, sick, healthy):
+    for name in sick:
+        if symptom({**sick, name: healthy[name]}) > 0.1:
+            return name
+    return "none"
+
+
+def _below(symptom, sick, healthy):
+    for name in sick:
+        if symptom({**sick, name: healthy[name]}) < 0.1:
+            return name
+    return "none"
+
+
+def _by_copies(symptom, sick, healthy):
+    cures = []
+    for name in sick:
+        trial = sick.copy()
+        trial[name] = healthy[name]
+        cures += [name] * (not symptom(trial) > 0.1)
+    return cures[0] if cures else "none"
+
+
+def _by_next(symptom, sick, healthy):
+    trials = ((name, {key: (healthy if key == name else sick)[key] for key in sick}) for name in sick)
+    return next((name for name, parts in trials if symptom(parts) <= 0.1), "none")
+
+
+CAUSE = Exercise(
+    name="my_cause",
+    signature="my_cause(symptom, sick, healthy)",
+    reference=_cause,
+    cases=_cause_cases,
+    run=_run_cause,
+    variants=[_by_copies, _by_next],
+    mistakes=[
+        Mistake(
+            _cumulative,
+            "your replacements add up; begin each trial with the sick network as it came, and replace one part",
+        ),
+        Mistake(
+            _infect,
+            "you put a sick part into the healthy network; that shows what makes ill, not what cures this patient",
+        ),
+        Mistake(
+            _all_but_one,
+            "you replaced all parts but one and named the one that stayed; replace one and leave the others",
+        ),
+        Mistake(
+            _largest_gain,
+            'you named the part whose replacement helps most; it must cure, and if none does the answer is "none"',
+        ),
+        Mistake(_some_gain, "you named the first part whose replacement helps; the symptom must come down to 0.1"),
+        Mistake(_last_cure, "you named the last part whose replacement cures; of several, return the first"),
+        Mistake(_first_differing, "you compared the parts; a part may differ and still be well, so ask symptom"),
+        Mistake(_still_ill, "you returned a part whose replacement does not cure; up to 0.1 the patient is well"),
+        Mistake(_below, "you asked for less than 0.1; a symptom of exactly 0.1 is well"),
+        Mistake(
+            lambda symptom, sick, healthy: next(iter(sick)),
+            "you always return the first name; try the replacement, and ask symptom",
+        ),
+    ],
+)
+
+
+# --------------------------------------------------------------------------------------- my_invariances
+
+
+def _changes(x, rng=None):
+    louder = x.copy()
+    louder[0] *= 3
+    company = -7 * x + 5
+    company[0] = x[0]
+    return 3 * x, x + 3, louder, company
+
+
+def _invariances(norm, x, *, changes=_changes, same=None, rows=slice(0, 1)):
+    same = same or (lambda a, b: bool(np.max(np.abs(a - b)) < 1e-3))
+    return tuple(same(norm(changed)[rows], norm(x)[rows]) for changed in changes(x))
+
+
+def _layer(x):
+    centered = x - x.mean(axis=-1, keepdims=True)
+    return centered / np.sqrt((centered**2).mean(axis=-1, keepdims=True) + 1e-5)
+
+
+def _rms_norm(x):
+    return x / np.sqrt((x**2).mean(axis=-1, keepdims=True) + 1e-5)
+
+
+def _batch(x):
+    return (x - x.mean(axis=0)) / np.sqrt(x.var(axis=0) + 1e-5)
+
+
+def _center(x):
+    return x - x.mean(axis=-1, keepdims=True)
+
+
+def _by_largest_of_all(x):
+    return x / np.abs(x).max()
+
+
+def _by_largest_of_row(x):
+    return x / np.abs(x).max(axis=-1, keepdims=True)
+
+
+def _center_batch(x):
+    return x - x.mean(axis=0)
+
+
+def _whole(x):
+    return (x - x.mean()) / np.sqrt(x.var() + 1e-5)
+
+
+def _slightly(x):
+    """tanh of the sample, moved a little by what the others do: just above the tolerance."""
+    return np.tanh(x / 10) + 0.01 * np.tanh(x.mean(axis=0))
+
+
+def _invariance_cases(rng):
+    def data(rows=6, features=8, mean=0.0, company=1.0):
+        x = mean + 2 * rng.standard_normal((rows, features))
+        x[1:] *= company  # louder, so that the largest number is not in sample 0, whatever replaces the others
+        return x
+
+    return [
+        case(_layer, data(), label="layer norm"),
+        case(_rms_norm, data(), label="RMSNorm"),
+        case(_batch, data(), label="batch norm"),
+        case(_center, data(), label="the mean taken off"),
+        case(np.tanh, data() / 3, label="tanh"),
+        case(_by_largest_of_all, data(company=5), label="divided by the largest number"),
+        case(_by_largest_of_row, data(), label="divided by the largest of the sample"),
+        case(_center_batch, data(), label="the batch mean taken off"),
+        case(_whole, data(mean=4), label="one mean for the whole batch"),
+        case(_slightly, data(mean=1), label="a little of the company"),
+        case(lambda x: 0.002 * np.sin(x), data(), label="small outputs"),
+        case(_layer, data(4, 5, mean=100), label="layer norm, large mean"),
+        case(lambda x: 10 + 0.3 * np.tanh(x), data(), label="outputs near 10"),
+        case(_by_largest_of_all, data(mean=20, company=3), label="positive numbers"),
+        case(lambda x: x * (np.arange(x.shape[1]) > 0), data(), label="first feature 0"),
+        case(lambda x: x - x[:1], data(), label="the first sample taken off"),
+        case(lambda x: np.tanh(x) / len(x), data(), label="divided by the number of samples"),
+    ]
+
+
+def _run_invariances(attempt, norm, x):
+    answer = attempt(norm, x)
+    if answer is None or answer is ...:
+        return answer
+    if isinstance(answer, dict):
+        raise WrongKind("it returns a dict; return four times True or False, in the order of the text")
+    try:
+        answer = tuple(answer)
+    except TypeError:
+        raise WrongKind("it returns one answer; return four, in the order of the text") from None
+    if len(answer) != 4:
+        raise WrongKind(f"it returns {len(answer)} answers; return four, in the order of the text")
+    if any(isinstance(item, np.ndarray) and item.ndim for item in answer):
+        raise WrongKind("an answer is an array; ask whether all entries stay the same, with np.all or np.allclose")
+    if not all(isinstance(item, (bool, np.bool_)) for item in answer):
+        raise WrongKind("an answer is no True or False; compare the outputs, with np.allclose for example")
+    return tuple(bool(item) for item in answer)
+
+
+def _only(number, change):
+    """The right changes, with one replaced."""
+
+    def changes(x):
+        return tuple(change(x) if k == number else each for k, each in enumerate(_changes(x)))
+
+    return lambda norm, x: _invariances(norm, x, changes=changes)
+
+
+def _alone(norm, x):
+    """The other samples are left out instead of replaced."""
+    right = _invariances(norm, x)
+    return *right[:3], bool(np.max(np.abs(norm(x[:1])[0] - norm(x)[0])) < 1e-3)
+
+
+def _keep(x):
+    return x
+
+
+def _first_feature(x):
+    changed = x.copy()
+    changed[:, 0] *= 3
+    return changed
+
+
+def _nudged(x):
+    changed = x.copy()
+    changed[1:] += 1e-6
+    return changed
+
+
+def _all_new(x):
+    return -7 * x + 5
+
+
+def _with_allclose(norm, x):
+    expected = norm(x.copy())[0]
+    others = x.copy()
+    others[1:] = np.linspace(-30, 60, others[1:].size).reshape(others[1:].shape)
+    scaled = np.vstack([3 * x[:1], x[1:]])
+    return [np.allclose(norm(y)[0], expected, rtol=0, atol=1e-3) for y in (x * 3, x + 3.0, scaled, others)]
+
+
+def _with_random_company(norm, x):
+    rng = np.random.default_rng(5)
+    replaced = rng.normal(50, 20, size=x.shape)
+    replaced[0] = x[0]
+    tripled = x * np.where(np.arange(len(x)) == 0, 3, 1)[:, None]
+    before = norm(x)
+    return tuple((abs(norm(y) - before)[0] < 1e-3).all() for y in (x + x + x, x + 3, tripled, replaced))
+
+
+INVARIANCES = Exercise(
+    name="my_invariances",
+    signature="my_invariances(norm, x)",
+    reference=_invariances,
+    cases=_invariance_cases,
+    run=_run_invariances,
+    results=("scale of all", "shift of all", "scale of one sample", "other samples"),
+    variants=[_with_allclose, _with_random_company],
+    mistakes=[
+        Mistake(
+            lambda norm, x: _invariances(norm, x, same=lambda a, b: bool((a == b).all())),
+            "you compared with ==; two results of rounded arithmetic are rarely equal to the last digit",
+        ),
+        Mistake(
+            lambda norm, x: tuple(not same for same in _invariances(norm, x)),
+            "your answers are the wrong way round: True means that the output stays",
+        ),
+        Mistake(
+            lambda norm, x: _invariances(norm, x, rows=slice(None)),
+            "you compared the outputs of all samples; only that of sample 0 counts",
+        ),
+        Mistake(
+            lambda norm, x: _invariances(norm, x, same=lambda a, b: bool(np.max(np.abs(a - b)) < 0.1)),
+            "your tolerance is too wide; outputs that differ by more than 1e-3 are not the same",
+        ),
+        Mistake(
+            lambda norm, x: _invariances(norm, x, same=lambda a, b: bool(np.allclose(a, b, rtol=0.1, atol=1e-3))),
+            "your tolerance grows with the numbers (rtol); they may differ by 1e-3 in every entry, so set rtol=0",
+        ),
+        Mistake(
+            lambda norm, x: _invariances(norm, x, same=lambda a, b: bool(abs(np.mean(a - b)) < 1e-3)),
+            "you compared means, in which differences cancel; every entry counts",
+        ),
+        Mistake(
+            lambda norm, x: _invariances(norm, x, same=lambda a, b: bool(np.max(a - b) < 1e-3)),
+            "you forgot that a difference can be negative; take its absolute value",
+        ),
+        Mistake(
+            lambda norm, x: _invariances(norm, x, same=lambda a, b: bool((np.abs(a - b) < 1e-3).any())),
+            "you asked whether some entry stays; all of them must",
+        ),
+        Mistake(
+            lambda norm, x: _invariances(norm, x, same=lambda a, b: bool(np.abs(a[:, 0] - b[:, 0]).max() < 1e-3)),
+            "you compared the first feature only; all entries of sample 0 count",
+        ),
+        Mistake(
+            lambda norm, x: tuple(bool(np.max(np.abs(norm(changed)[0] - x[0])) < 1e-3) for changed in _changes(x)),
+            "you compared with x; compare with norm(x)",
+        ),
+        Mistake(
+            lambda norm, x: _scaled_back(norm, x),
+            "you compared with the changed output of x, 3 times or 3 more; an invariant norm leaves it as it was",
+        ),
+        Mistake(_only(2, lambda x: 3 * x), "for the third answer you scaled all samples; scale sample 0 alone"),
+        Mistake(
+            _only(2, lambda x: np.vstack([x[:1], 3 * x[1:]])),
+            "for the third answer you scaled the others; scale sample 0 alone",
+        ),
+        Mistake(
+            _only(2, _first_feature),
+            "for the third answer you scaled the first feature of every sample; a sample is a row",
+        ),
+        Mistake(_only(3, _all_new), "for the fourth answer you replaced sample 0 too; it must stay"),
+        *forms(
+            "for the fourth answer nothing was replaced, or too little; put quite different numbers into rows 1 and on",
+            _only(3, _nudged),
+            _only(3, _keep),
+        ),
+        Mistake(
+            _alone,
+            "you left the other samples out instead of replacing them; a batch of one is another question",
+        ),
+        Mistake(
+            lambda norm, x: (lambda a, b, c, d: (b, a, c, d))(*_invariances(norm, x)),
+            "the first two answers are exchanged: first 3 times x, then x + 3",
+        ),
+        Mistake(
+            lambda norm, x: (lambda a, b, c, d: (a, b, d, c))(*_invariances(norm, x)),
+            "the last two answers are exchanged: first sample 0 scaled, then the others replaced",
+        ),
+    ],
+)
+
+
+def _scaled_back(norm, x):
+    y = norm(x)
+    wanted = (3 * y, y + 3, 3 * y, y)
+    pairs = zip(_changes(x), wanted, strict=True)
+    return tuple(bool(np.max(np.abs(norm(changed)[0] - right[0])) < 1e-3) for changed, right in pairs)
+
+
+EXERCISES = [DIAGNOSIS, CAUSE, INVARIANCES]

@@ -1,0 +1,114 @@
+"""The Table in JupyterLab before any cell runs: menus and search by keyboard, links, keys, and the table without it."""
+
+import nbformat
+import pytest
+from conftest import ROOT
+from test_lessons_in_browser import DEAD
+
+SETUP = f"""
+import sys
+sys.path.insert(0, {str(ROOT)!r})
+from helpers import Table
+"""
+START = {"network": "transformer", "depth": "9 to 100 blocks", "start": "train from the beginning"}
+SHOWN = "() => [...document.querySelectorAll('.filter-table tbody tr')].filter((e) => e.checkVisibility()).length"
+
+
+@pytest.fixture(scope="module")
+def notebook(lab):
+    """A notebook with one table, run and stored as `make notebooks` stores it."""
+    from nbclient import NotebookClient
+
+    sources = [SETUP, f'Table("choosing", start={START})', "1 + 1"]
+    nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source.strip()) for source in sources])
+    NotebookClient(nb, kernel_name="python3", store_widget_state=True, timeout=120).execute()
+    nbformat.write(nb, lab.folder / "notebooks" / "table.ipynb")
+    return "notebooks/table.ipynb"
+
+
+@pytest.fixture
+def opened(lab, notebook, page):
+    """The notebook with its table drawn; loaded again where JupyterLab lost the race with a kernel that starts."""
+    lab.trust(notebook)
+    drawn = f"document.querySelector('.table-status')?.textContent || document.body.innerText.includes('{DEAD}')"
+    for _ in range(2):
+        page.goto(lab.url(notebook))
+        page.wait_for_function(drawn)
+        if page.query_selector(".filter-table"):
+            break
+    return page
+
+
+def wait_for_rows(page, count):
+    page.wait_for_function(f"(count) => ({SHOWN})() == count", arg=count, timeout=5000)
+
+
+def expected(choice):
+    from helpers.table import Table
+
+    table = Table("choosing")
+    rows = table.fitting(choice)
+    table.close()
+    return len(rows)
+
+
+def test_the_first_view_shows_the_rows_of_its_start(opened):
+    wait_for_rows(opened, expected(START))
+    assert f"{expected(START)} of " in opened.inner_text(".table-status")
+
+
+def test_a_menu_moved_by_keyboard_shows_the_rows_that_python_says(opened):
+    opened.locator(".filter-table select").nth(2).focus()  # depth
+    opened.keyboard.press("ArrowDown")
+    deeper = START | {"depth": "more than 100 blocks"}
+    wait_for_rows(opened, expected(deeper))
+    opened.keyboard.press("Home")
+    wait_for_rows(opened, expected({name: option for name, option in START.items() if name != "depth"}))
+
+
+def test_words_typed_into_the_box_leave_the_rows_that_contain_them_and_the_cells_as_they_are(opened):
+    cells = opened.locator(".jp-Cell").count()
+    opened.locator(".filter-table input").focus()
+    opened.keyboard.type("xadd deepnorm")  # x and dd would cut a cell
+    wait_for_rows(opened, 0)
+    assert "No row fits" in opened.inner_text(".table-status")
+    for _ in "xadd deepnorm":
+        opened.keyboard.press("Backspace")
+    opened.keyboard.type("RMSNORM")
+    wait_for_rows(opened, 1)
+    assert opened.locator(".jp-Cell").count() == cells
+
+
+def test_shift_enter_on_a_menu_goes_on_to_the_next_cell(opened):
+    opened.locator(".filter-table select").first.focus()
+    opened.keyboard.press("Shift+Enter")
+    active = "[...document.querySelectorAll('.jp-Notebook .jp-Cell')].findIndex((e) => e.matches('.jp-mod-active'))"
+    opened.wait_for_function(f"{active} == 2", timeout=5000)
+
+
+def test_a_link_opens_the_lesson_in_a_tab_of_its_own(opened):
+    link = opened.locator(".filter-table tbody tr:not([hidden]) a[href^='04_']").first
+    with opened.expect_popup() as popup:
+        link.click()
+    lesson = popup.value
+    lesson.wait_for_selector(".jp-Notebook h1:has-text('04 LayerNorm')", timeout=60_000)
+    lesson.close()
+
+
+def test_on_a_narrow_page_nothing_is_cut_off(opened):
+    opened.set_viewport_size({"width": 600, "height": 900})
+    wide = "(e) => e.scrollWidth - e.clientWidth"
+    assert opened.locator(".filter-table .table-frame").evaluate(wide) <= 1
+
+
+def test_without_trust_a_plain_table_with_every_row_stands_there(lab, notebook, page):
+    source = lab.folder / notebook
+    copy = lab.folder / "notebooks" / "table_untrusted.ipynb"
+    copy.write_text(source.read_text(encoding="utf-8").replace("1 + 1", "1 + 2"), encoding="utf-8")
+    page.goto(lab.url("notebooks/table_untrusted.ipynb"))
+    page.wait_for_selector(".jp-OutputArea-output table")
+    assert page.query_selector(".filter-table") is None
+    from helpers.table import read_table
+
+    assert page.locator(".jp-OutputArea-output table tr").count() == len(read_table("choosing")["rows"]) + 1
+    assert page.locator(".jp-OutputArea-output table a").count() > 20

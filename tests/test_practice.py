@@ -1,0 +1,372 @@
+"""The practice without a browser: what is sent, its static twins, the order of questions as Node computes it; and the
+network of lesson 15 that is to be mended.
+
+How it looks and answers is tried in `tests/browser/test_practice_in_browser.py`.
+"""
+
+import html
+import itertools
+import json
+import os
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+from helpers.exercises import all_exercises, checker
+from helpers.exercises.checker import diagnose
+from helpers.exercises.practice import CLUMSY, FAULTS, RIGHT, _network
+from helpers.quiz import Practice, Quiz, lesson_names, read_questions
+from helpers.quiz.questions import FOLDER
+
+NODE = shutil.which("node")
+with_node = pytest.mark.skipif(NODE is None, reason="Node is not installed")
+TODAY = "2026-11-22"
+
+
+@pytest.fixture
+def practice():
+    practice = Practice()
+    yield practice
+    practice.close()
+
+
+CLOCK = f"""
+const Clock = Date;
+globalThis.Date = class extends Clock {{
+    constructor(...given) {{ super(...(given.length ? given : ["{TODAY}T12:00:00Z"])); }}
+}};
+"""
+
+
+def run(expression, *values):
+    """The value of a JavaScript expression that may use the practice's own functions and `v`, the values; on TODAY."""
+    call = f"const v = {json.dumps(values)};\nconsole.log(JSON.stringify({expression}));"
+    source = CLOCK + Practice.javascript + call
+    command = [NODE, "--input-type=module", "-"]
+    environment = os.environ | {"TZ": "UTC"}
+    done = subprocess.run(command, input=source, capture_output=True, text=True, timeout=60, env=environment)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+# What Python sends
+
+
+def test_all_questions_of_all_lessons_are_sent_as_their_files_have_them(practice):
+    assert [lesson["name"] for lesson in practice.lessons] == lesson_names()
+    for lesson in practice.lessons:
+        title, questions = read_questions(FOLDER / f"{lesson['name']}.toml")
+        assert (lesson["title"], lesson["questions"]) == (title, questions)
+
+
+def test_the_state_leaves_room_in_a_notebook_of_400_kB(practice):
+    assert len(json.dumps(practice.lessons)) + len(Practice.javascript) + len(Practice.css) < 240_000
+
+
+def test_the_days_that_python_knows_are_those_of_the_browser():
+    assert len(Practice.days) == 5
+    assert f"const DAYS = {list(Practice.days)};" in Practice.javascript
+
+
+def test_practice_and_quiz_ask_and_keep_answers_with_the_same_code():
+    shared = "".join(line for line in Quiz.javascript.partition("function scoreOf(")[0])
+    for part in ("function ask(", "function answer(", "function forget(", "function boxAfter("):
+        assert part in shared and Practice.javascript.count(part) == 1
+    names = [re.findall(r"^(?:async )?function (\w+)", kind.javascript, re.MULTILINE) for kind in (Quiz, Practice)]
+    for found in names:
+        assert len(set(found)) == len(found)
+
+
+def test_the_twins_say_what_there_is_and_are_the_same_on_every_run(practice):
+    again = Practice()
+    data, metadata = practice._repr_mimebundle_()
+    assert data["text/plain"] == again._repr_mimebundle_()[0]["text/plain"]
+    again.close()
+    assert metadata == {}
+    assert repr(practice) == "Practice()"
+    count = sum(len(lesson["questions"]) for lesson in practice.lessons)
+    for text in (data["text/plain"], html.unescape(data["text/html"])):
+        assert f"the {count} questions of {len(practice.lessons)} lessons" in text
+        for lesson in practice.lessons:
+            assert f"{lesson['name'][:2]} {lesson['title']}: {len(lesson['questions'])} questions" in text
+
+
+def test_a_title_with_markup_is_escaped_in_the_html_twin(practice):
+    practice.lessons = [{"name": "77_x", "title": "<img src=x onerror=alert(1)>", "questions": []}]
+    assert "<img" not in practice._repr_mimebundle_()[0]["text/html"]
+
+
+# Boxes and days, as the browser computes them
+
+
+def record(choice=0, box=1, due=TODAY, when="2026-11-01", **more):
+    return {
+        "choice": choice,
+        "right": choice == 0,
+        "when": when,
+        "tries": 1,
+        "first": choice,
+        "mark": "m",
+        "box": box,
+        "due": due,
+    } | more
+
+
+def question(key="q", kind="check"):
+    return {
+        "key": key,
+        "kind": kind,
+        "prompt": "?",
+        "options": ["a", "b", "c"],
+        "whys": ["", "", ""],
+        "right": 0,
+        "mark": "m",
+    }
+
+
+@with_node
+def test_right_answers_on_the_due_day_climb_through_all_boxes_and_stay_in_the_last():
+    days = "[...Array(7)].reduce((all) => [...all, boxAfter(all.at(-1) ?? null, true, all.at(-1)?.due ?? v[0])], [])"
+    found = run(days, TODAY)
+    assert [answer["box"] for answer in found] == [1, 2, 3, 4, 4, 4, 4]
+    assert [answer["due"] for answer in found[:4]] == ["2026-11-25", "2026-12-02", "2026-12-16", "2027-01-15"]
+
+
+@with_node
+@pytest.mark.parametrize(
+    ("before", "right", "after"),
+    [
+        (None, True, {"box": 1, "due": "2026-11-25"}),
+        (None, False, {"box": 0, "due": "2026-11-23"}),
+        (record(box=4, due=TODAY), False, {"box": 0, "due": "2026-11-23"}),
+        (record(box=3, due="2026-11-24"), True, {"box": 3, "due": "2026-11-24"}),  # early: nothing is gained
+        (record(box=3, due="2026-11-24"), False, {"box": 0, "due": "2026-11-23"}),
+        (record(box=0, due="2026-11-23"), True, {"box": 0, "due": "2026-11-23"}),  # corrected on the same day
+        (record(box=2, due="2026-10-01"), True, {"box": 3, "due": "2026-12-06"}),  # late: counted from today
+    ],
+)
+def test_an_answer_moves_a_question_so(before, right, after):
+    assert run("boxAfter(...v)", before, right, TODAY) == after
+
+
+@with_node
+@pytest.mark.parametrize(
+    ("kept", "wanted"),
+    [
+        ({"choice": 0, "mark": "m"}, {"box": 1, "due": "2026-11-25", "first": 0, "tries": 1, "when": TODAY}),
+        ({"choice": 1, "mark": "m", "when": "2026-11-20"}, {"box": 0, "due": "2026-11-21", "right": False}),
+        ({"choice": 0, "mark": "m", "when": "2027-05-01"}, {"when": TODAY}),
+        (record(box="1"), {"box": 1, "due": "2026-11-04"}),
+        (record(box=99), {"box": 1, "due": "2026-11-04"}),
+        (record(box=1, due="9999-01-01"), {"box": 1, "due": "2026-11-04"}),
+        (record(box=1, due="soon"), {"due": "2026-11-04"}),
+        (record(first=7, tries=-3, extra="x"), {"first": 0, "tries": 1}),
+        (record(right=False), {"right": True}),
+    ],
+)
+def test_what_a_kept_answer_lacks_or_cannot_be_is_made_good(kept, wanted):
+    found = run("complete(...v)", kept, question())
+    assert set(found) == {"choice", "right", "when", "tries", "first", "mark", "box", "due"}
+    assert found | wanted == found
+
+
+@with_node
+@pytest.mark.parametrize(
+    "kept",
+    [
+        None,
+        3,
+        [],
+        {},
+        {"choice": 0, "mark": "other"},
+        {"choice": 3, "mark": "m"},
+        {"choice": "0", "mark": "m"},
+        {"choice": -1, "mark": "m"},
+    ],
+)
+def test_an_answer_that_does_not_fit_its_question_is_none(kept):
+    assert run("complete(...v)", kept, question()) is None
+
+
+# The order
+
+
+def cards(**records):
+    """Cards whose name tells lesson and key: a1 is question a1 of lesson a; p in the name makes a prediction."""
+    return [
+        {
+            "lesson": name[0],
+            "title": "",
+            "place": name,
+            "record": kept,
+            "question": question(name, "prediction" if "p" in name else "check"),
+        }
+        for name, kept in records.items()
+    ]
+
+
+def order(deck):
+    return [card["place"] for card in run("toAsk(...v)", deck, TODAY)]
+
+
+@with_node
+def test_missed_questions_come_first_then_those_that_are_due_then_new_ones():
+    wrong, due, known = record(1, 0, "2026-11-23"), record(due="2026-11-22"), record(due="2026-11-23")
+    assert order(cards(a1=None, a2=known, a3=due, a4=wrong, a5=None)) == ["a4", "a3", "a1", "a5"]
+
+
+@with_node
+def test_what_waits_longest_comes_first():
+    due = {f"a{day}": record(due=f"2026-11-{day}") for day in (15, 11, 20)}
+    wrong = {f"b{day}": record(1, 0, f"2026-11-{day}") for day in (14, 12)}
+    assert order(cards(**due, **wrong)) == ["b12", "b14", "a11", "a15", "a20"]
+
+
+@with_node
+def test_new_questions_of_a_lesson_that_is_begun_come_before_those_of_others():
+    assert order(cards(a1=None, b1=None, b2=record(due="2026-12-01"), c1=None)) == ["b1", "a1", "c1"]
+
+
+@with_node
+def test_a_prediction_is_asked_only_after_it_was_answered_in_its_lesson():
+    assert order(cards(ap1=None, ap2=record(1, 0), ap3=record())) == ["ap2", "ap3"]
+
+
+@with_node
+def test_a_question_that_was_just_asked_waits_for_three_others():
+    deck = cards(a1=None, a2=None, a3=None, a4=None, a5=None)
+    turns = "[...Array(10)].reduce((asked) => [...asked, pick(v[0], asked).place], [])"
+    asked = run(turns, deck)
+    assert asked[:5] == ["a1", "a2", "a3", "a4", "a1"]
+    assert all(len(set(asked[k : k + 4])) == 4 for k in range(7))
+    assert run(turns, deck[:1]) == ["a1"] * 10
+
+
+@with_node
+def test_the_numbers_of_a_lesson_are_counted_from_its_answers():
+    deck = cards(a1=None, a2=record(), a3=record(due="2026-12-01"), a4=record(1, 0), ap=None)
+    counts = run("countsOf(...v)", deck, TODAY)
+    assert counts == {"all": 5, "answered": 3, "known": 1, "due": 1, "missed": 1, "new": 2}
+
+
+@with_node
+def test_where_nothing_is_to_be_asked_the_next_day_is_named():
+    deck = cards(a1=record(due="2026-12-01"), a2=record(due="2026-11-25"), a3=record(due="2026-11-25"))
+    text = "Nothing is to be asked today. The next 2 questions will be due on 2026-11-25."
+    assert run("doneFor(...v)", deck, TODAY) == text
+    assert run("doneFor(...v)", deck + cards(bp=None), TODAY).startswith(text + " The predictions that are left")
+    assert run("doneFor(...v)", cards(bp=None), TODAY).startswith("Nothing is to be asked yet.")
+
+
+# Files
+
+
+@with_node
+def test_what_is_written_to_a_file_is_read_from_it_again():
+    deck = cards(a1=record(), a2=None, b1=record(1, 0))
+    empty = [card | {"record": None} for card in deck]
+    found = run("readAnswers(writeAnswers(v[0]), v[1])", deck, empty)
+    assert [(card["place"], kept["choice"]) for card, kept in found["kept"]] == [("a1", 0), ("b1", 1)]
+    assert (found["older"], found["unknown"]) == (0, 0)
+
+
+@with_node
+@pytest.mark.parametrize(
+    ("mine", "theirs", "taken"),
+    [
+        (None, record(), True),
+        (record(when="2026-11-01"), record(1, 0, when="2026-11-02"), True),
+        (record(when="2026-11-02"), record(when="2026-11-01", tries=9), False),
+        (record(), record(tries=2), True),
+        (record(), record(1, 0), False),  # the same day and as many tries: what is here stays
+    ],
+)
+def test_of_two_answers_the_later_one_counts(mine, theirs, taken):
+    text = json.dumps({"format": "normalization-notebooks answers 1", "answers": {"a/a1": theirs}})
+    found = run("readAnswers(...v)", text, cards(a1=mine))
+    assert (len(found["kept"]), found["older"]) == (1, 0) if taken else (0, 1)
+
+
+@with_node
+def test_answers_to_questions_that_are_not_here_or_have_changed_are_counted_and_left_out():
+    answers = {
+        "a/a1": record(),
+        "a/gone": record(),
+        "z/a1": record(),
+        "b/b1": record(mark="old"),
+        "__proto__": record(),
+        "b/b2": 7,
+    }
+    text = json.dumps({"format": "normalization-notebooks answers 1", "answers": answers})
+    found = run("readAnswers(...v)", text, cards(a1=None, b1=None, b2=None))
+    assert [card["place"] for card, _ in found["kept"]] == ["a1"]
+    assert found["unknown"] == 5
+
+
+@with_node
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "This file cannot be read as JSON."),
+        ("{", "This file cannot be read as JSON."),
+        ("\x00\x01PNG", "This file cannot be read as JSON."),
+        ("null", "This file holds no answers of these lessons."),
+        ("[1, 2]", "This file holds no answers of these lessons."),
+        ('{"answers": {}}', "This file holds no answers of these lessons."),
+        ('{"format": "normalization-notebooks answers 2", "answers": {}}', "This file holds no answers of these"),
+        ('{"format": "normalization-notebooks answers 1"}', "The answers in this file are broken."),
+        ('{"format": "normalization-notebooks answers 1", "answers": [1]}', "The answers in this file are broken."),
+        ('{"format": "normalization-notebooks answers 1", "answers": null}', "The answers in this file are broken."),
+    ],
+)
+def test_a_file_that_is_none_of_ours_says_so_and_what_to_do(text, message):
+    attempt = "(() => { try { return readAnswers(...v); } catch (error) { return error.message; } })()"
+    said = run(attempt, text, [])
+    assert said.startswith(message) and said.endswith('Choose a file that was saved here with "Save my answers".')
+
+
+# The network to mend
+
+EXERCISE = all_exercises()["my_mended_network"]
+
+
+def mend(**steps):
+    """The verdict on the network of lesson 15 with these steps mended, and the others as the notebook gives them."""
+    return diagnose(EXERCISE, _network(**FAULTS | steps))
+
+
+def test_of_code_that_is_to_be_mended_the_faults_that_are_left_are_counted_and_not_named():
+    assert mend() == (None, "nothing is mended yet; 4 of 4 faults are left")
+    right = list(RIGHT.items())
+    for count in range(1, 4):
+        for chosen in itertools.combinations(right, count):
+            left = 4 - count
+            assert mend(**dict(chosen)) == (False, f"{left} of 4 faults {'is' if left == 1 else 'are'} left")
+    assert mend(**RIGHT)[0] is True
+
+
+def test_two_clumsy_mends_at_once_are_counted_as_two_faults_that_are_left():
+    clumsy = {name: CLUMSY[name][0][0] for name in ("normalize", "statistics")}
+    assert mend(**RIGHT | clumsy) == (False, "2 of 4 faults are left")
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_seen_in_the_cases_of_its_own_label_only(fault):
+    attempt = _network(**RIGHT | {fault: FAULTS[fault]})
+    wrong = {
+        c.label.partition(",")[0]
+        for c in EXERCISE.cases(np.random.default_rng(0))
+        if not checker._judge(EXERCISE, checker._outcome(EXERCISE, attempt, c), EXERCISE.reference(*c.args))[0]
+    }
+    assert len(wrong) == 1
+
+
+def test_code_that_is_to_be_mended_and_answers_in_another_form_is_told_the_form():
+    def transposed(*args):
+        return _network(**FAULTS)(*args).T
+
+    passed, text = diagnose(EXERCISE, transposed)
+    assert passed is False and "has shape (3, 7), expected (7, 3)" in text
