@@ -47,6 +47,7 @@ html_theme_options = {
     "use_download_button": False,  # each lesson has a link of its own, to the notebook as a learner gets it
     "use_fullscreen_button": False,
     "navigation_with_keys": False,  # arrow keys belong to the sliders
+    "navbar_persistent": [],  # no upper bar: its buttons stand above the text already
     "back_to_top_button": False,
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",

@@ -215,6 +215,7 @@ async function start() {
   reachScrolling();
   window.addEventListener("resize", reachScrolling);
   document.addEventListener("toggle", reachScrolling, { capture: true });
+  performance.mark("alive");
   document.documentElement.dataset.widgets = "ready";
 }
 
