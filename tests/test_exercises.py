@@ -1092,6 +1092,8 @@ def test_an_exercise_may_bring_its_own_comparison():
 # ------------------------------------------------------------- mistakes that can be written in many ways
 
 RAISED = [
+    (lambda x: x ^ 2, "^ is no power in Python; write **"),
+    (lambda x: 2 ^ 0.5, "^ is no power in Python; write **"),
     (lambda x: x.mean(dim=0), "dim= is PyTorch's word; NumPy says axis="),
     (lambda x: np.mean(x, dim=0), "dim= is PyTorch's word; NumPy says axis="),
     (lambda x: np.sum(x, -1, keepdim=True), "keepdim= is PyTorch's word; NumPy says keepdims="),

@@ -36,7 +36,18 @@ TIME_LIMIT = 5.0  # seconds for all cases of one attempt
 _HELPERS = str(Path(__file__).resolve().parents[1])
 _PACKAGE = __package__.split(".")[0]
 # The parts of the package that do no exercise's work, so that an attempt may call them.
-_ALLOWED = {"checks", "examples", "exercises", "explorer", "figures", "notebook", "quiz", "theme", "widget_code"}
+_ALLOWED = {
+    "checks",
+    "examples",
+    "exercises",
+    "explorer",
+    "figures",
+    "notebook",
+    "quiz",
+    "table",
+    "theme",
+    "widget_code",
+}
 # What a layer of the learner's own is made of, so that an attempt may use it.
 _MATERIAL = {"Layer", "Parameter"}
 
@@ -336,6 +347,8 @@ _EXPLAINED = {
     },
     "{word}": {
         r"operand type\(s\).*'Parameter'": "a Parameter is no array; its numbers are in .value, as in self.gamma.value",
+        r"operand type\(s\) for \^": "^ is no power in Python; write **",
+        r"ufunc 'bitwise_xor'": "^ is no power in Python; write **",
         "must be Tensor": "torch works on tensors, but x is a NumPy array; use np and the methods of x",
         "Cannot interpret 'True' as a data type": "PyTorch takes keepdim in this place; in NumPy write keepdims=True",
         "Cannot interpret '.*' as a data type|Type must be a sub-type": "view is PyTorch's word; NumPy says reshape",
