@@ -247,6 +247,8 @@ def test_who_asks_sees_an_answer_or_all_of_them_without_guessing(visit):
         True,
         False,
     ]
+    words = [summary.inner_text() for summary in page.locator("details.answer > summary").all()[:2]]
+    assert words == ["Guess first, or open the answer", "The answer"]
     page.click("text=Open all answers")
     assert page.locator("details.answer:not([open])").count() == 0
     page.click("text=Cover all answers")
