@@ -69,6 +69,7 @@ references: env ## run the frameworks of lesson 13 and store what they answer (U
 	@$(PY) tools/references.py $(REFERENCES_ARGS)
 
 site: env ## the lessons as web pages in site/, which need no kernel and no network (needs Node)
+	@command -v npm >/dev/null || { echo "The site needs Node with npm: install it and run the command again." >&2; exit 1; }
 	@$(BOOTSTRAP) --extra site
 	@cd tools/web && npm ci --silent --no-audit --no-fund
 	@$(PY) tools/build_site.py $(SITE_ARGS)

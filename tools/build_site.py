@@ -300,6 +300,7 @@ def build(out, repository):
         download.mkdir()
         for path in ROOT.glob("notebooks/*.ipynb"):
             (download / path.name).write_bytes(workbook.copy_of(path))
+        shutil.rmtree(made / "_sources", ignore_errors=True)
         for unneeded in [".buildinfo", "objects.inv", "_static/scripts/fontawesome.js", *made.glob("_static/**/*.map")]:
             (made / unneeded).unlink(missing_ok=True)
         (made / ".nojekyll").touch()  # GitHub Pages leaves folders that begin with _ as they are

@@ -97,7 +97,8 @@ class Cover(nodes.General, nodes.Element):
 
 
 def visit_cover(translator, node):
-    translator.body.append('<details class="answer"><summary>Guess first, or open the answer</summary>\n')
+    words = '<span class="closed">Guess first, or open the answer</span><span class="opened">The answer</span>'
+    translator.body.append(f'<details class="answer"><summary>{words}</summary>\n')
 
 
 def visit_fold(translator, node):
