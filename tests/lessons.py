@@ -16,7 +16,11 @@ ROOT = Path(__file__).resolve().parent.parent
 LESSONS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 # For tests that start servers and kernels: `make test-anywhere` runs them, so that `make test` stays quick.
-slow = pytest.mark.skipif(not os.environ.get("EVERY_LESSON"), reason="slow: `make test-anywhere` runs it")
+EVERYTHING = bool(os.environ.get("EVERY_LESSON"))
+slow = pytest.mark.skipif(not EVERYTHING, reason="slow: `make test-anywhere` runs it")
+
+# The lessons that train networks for ten seconds: `make test` runs them under nbval only.
+TRAINING = ("10_residual_placement", "11_training_with_norms")
 
 # With ROTATE set (.ci/run sets it to the commit) a costly test takes some of the lessons, other ones at each commit, so
 # that the time does not grow with their number. `make test-anywhere` and `make test-browser` take all.
