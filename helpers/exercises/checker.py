@@ -52,7 +52,7 @@ _ALLOWED = {
 _MATERIAL = {"Layer", "Parameter"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Case:
     """One call that is tried: `args` and `kwargs`, and a few words that say what is special about it."""
 
@@ -80,7 +80,7 @@ class Mistake:
     wrong_anyhow: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Exercise:
     """One exercise.
 
@@ -160,7 +160,7 @@ def diagnose(exercise, attempt):
     to_do = f"write {exercise.signature}, then run this cell again"
     if attempt is ... or _is_blank(attempt):
         return None, to_do
-    cases = exercise.cases(np.random.default_rng(0))
+    cases = _cases(exercise)
     problem = _unfit(exercise, attempt, cases) or _not_written_here(exercise, attempt)
     if problem:
         return False, problem
@@ -178,7 +178,7 @@ def diagnose(exercise, attempt):
     if all(outcome.value is None and not outcome.problem for outcome in outcomes):
         return False, "it returns None; is the return statement missing?" + hidden
     for outcome in outcomes:
-        expected = _outcome(exercise, exercise.reference, outcome.case).value
+        expected = _known_outcome(exercise, exercise.reference, outcome.case).value
         passed, text = _judge(exercise, outcome, expected)
         if not passed:
             if exercise.given and _is_made(exercise, Mistake(exercise.given, ""), outcomes):
@@ -187,6 +187,18 @@ def diagnose(exercise, attempt):
             sentence = sentence or _faults_left(exercise, outcomes)
             return False, (sentence or f"{_describe_case(exercise, outcome.case)}: {text}") + hidden
     return True, f"{len(cases)} cases" + hidden
+
+
+@functools.cache
+def _cases(exercise):
+    """The cases, drawn once: they are the same each time."""
+    return exercise.cases(np.random.default_rng(0))
+
+
+@functools.cache
+def _known_outcome(exercise, function, c):
+    """What the reference or a known mistake gives, kept for the next attempt at the same exercise."""
+    return _outcome(exercise, function, c)
 
 
 # -------------------------------------------------------------------------------------- before it is run
@@ -537,7 +549,7 @@ def _faults_left(exercise, outcomes):
         return None
     left = {}
     for outcome in outcomes:
-        expected = _outcome(exercise, exercise.reference, outcome.case).value
+        expected = _known_outcome(exercise, exercise.reference, outcome.case).value
         value, fault = outcome.value, outcome.case.label.partition(",")[0]
         if type(value) is not np.ndarray or value.dtype != expected.dtype or value.shape != expected.shape:
             return None
@@ -555,9 +567,9 @@ def _is_made(exercise, mistake, outcomes):
 def _made(exercise, mistake, outcome):
     """Whether an attempt has the same problem as a known mistake in this case, or the same answer."""
     if mistake.wrong_anyhow and outcome.case.label.startswith(mistake.wrong_anyhow):
-        right = _outcome(exercise, exercise.reference, outcome.case).value
+        right = _known_outcome(exercise, exercise.reference, outcome.case).value
         return not outcome.problem and not _judge(exercise, outcome, right)[0]
-    wrong = _outcome(exercise, mistake.function, outcome.case)
+    wrong = _known_outcome(exercise, mistake.function, outcome.case)
     return wrong.kind == outcome.kind and (wrong.problem or _judge(exercise, outcome, wrong.value)[0])
 
 
