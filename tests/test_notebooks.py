@@ -350,3 +350,14 @@ def test_every_picture_has_an_alternative_text(lesson):
         for output in cell.outputs:
             if "image/png" in output.get("data", {}):
                 assert output.metadata["image/png"]["alt"] == "".join(output.data["text/plain"])
+
+
+def test_what_a_neighbor_does_to_your_outputs_stays_within_the_bound_that_the_same_caption_names():
+    """It once told how far the outputs had *moved*, up to 2.00, beside a bound of 1.00 for the outputs themselves."""
+    (path,) = (path for path in LESSONS if path.stem.startswith("02_"))
+    models = read(path).metadata["widgets"]["application/vnd.jupyter.widget-state+json"]["state"].values()
+    captions = [caption for m in models for caption in m["state"].get("captions", []) if "nothing can pass" in caption]
+    assert captions
+    for caption in captions:
+        low, high, bound = re.search(r"between (\S+) and (\S+);.* pass ±(\d+\.\d+)\.", caption).groups()
+        assert all(abs(float(end.replace("−", "-"))) <= float(bound) for end in (low, high)), caption
