@@ -95,7 +95,7 @@ mutants: env ## change the helpers one thing at a time; a test must fail (MUTANT
 
 test-anywhere: env ## lessons in unusual conditions: other folders, orders, executors; no network, read-only
 	EVERY_LESSON=1 $(STRICT) $(PY) -m pytest tests/anywhere tests/test_security.py tests/test_save.py tests/test_record.py \
-	tests/test_pictures.py tests/test_exercises.py -n logical --maxprocesses=4 $(TEST_ARGS)
+	tests/test_pictures.py -n logical --maxprocesses=4 --dist worksteal $(TEST_ARGS)
 
 bench: env ## measure the speeds and sizes that the lessons promise; stores nothing
 	@OMP_NUM_THREADS=1 $(PY) tools/bench.py $(BENCH_ARGS)

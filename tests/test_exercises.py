@@ -17,7 +17,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from lessons import EVERYTHING
 
 import helpers
 from helpers import checks, precision
@@ -30,16 +29,9 @@ EXERCISES = list(all_exercises().values())
 FUNCTIONS = [e for e in EXERCISES if not inspect.isclass(e.reference)]
 every = pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.name)
 every_function = pytest.mark.parametrize("exercise", FUNCTIONS, ids=lambda e: e.name)
-
-
-def some_mistakes(exercise):
-    """(number, mistake) of an exercise: all, but of hundreds every eighth, unless everything is to be tried."""
-    numbered = list(enumerate(exercise.mistakes))
-    return numbered[::8] if len(numbered) > 100 and not EVERYTHING else numbered
-
-
 every_mistake = pytest.mark.parametrize(
-    ("exercise", "mistake"), [pytest.param(e, m, id=f"{e.name}-{i}") for e in EXERCISES for i, m in some_mistakes(e)]
+    ("exercise", "mistake"),
+    [pytest.param(e, m, id=f"{e.name}-{i}") for e in EXERCISES for i, m in enumerate(e.mistakes)],
 )
 every_variant = pytest.mark.parametrize(
     ("exercise", "variant"),
