@@ -269,7 +269,9 @@ def write_source(source, static, repository):
         others.append("Glossary <glossary>")
     pages["index"] = landing_page(lessons, others, pictures)
     for name, nb in pages.items():
-        (source / f"{name}.ipynb").write_text(json.dumps(nb), encoding="utf-8")
+        # A lesson names the glossary so that the learner's copy in workbook/ finds it, too.
+        text = json.dumps(nb).replace("../notebooks/glossary.md", "glossary.md")
+        (source / f"{name}.ipynb").write_text(text, encoding="utf-8")
     katex = WEB / "node_modules" / "katex" / "dist"
     if not katex.is_dir():
         raise SiteError("KaTeX is not installed: run `make site`, which needs Node and npm.")
