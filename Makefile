@@ -25,6 +25,10 @@ FIND := python="$(PYTHON)"; \
 # A Python that was named makes .venv anew when another version made it; a Python that was found does not.
 BOOTSTRAP := $(FIND) "$$python" tools/bootstrap.py $(if $(PYTHON),--this-python)
 
+# Each command starts many processes. With the packages' bytecode kept (in .venv and in ignored folders), they start sooner;
+# images for containers often forbid it.
+unexport PYTHONDONTWRITEBYTECODE
+
 LESSON ?=
 NAME ?=
 LAB_ARGS ?=

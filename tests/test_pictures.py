@@ -17,7 +17,7 @@ from typing import NamedTuple
 import matplotlib
 import numpy as np
 import pytest
-from lessons import EVERYTHING, LESSONS, LONG, ROOT, decode_frames, read, run_lesson
+from lessons import EVERYTHING, LESSONS, LONG, ROOT, decode_frames, read, rotate, run_lesson
 from PIL import Image
 
 from helpers import Explorer
@@ -37,7 +37,7 @@ class Pictures(NamedTuple):
     stills: list  # what each explorer displays now
 
 
-RUN = [path for path in LESSONS if EVERYTHING or path.stem not in LONG]
+RUN = rotate(LESSONS, 3, "pictures") if EVERYTHING else [path for path in LESSONS if path.stem not in LONG]
 
 
 @pytest.fixture(scope="module", params=RUN, ids=lambda path: path.stem)

@@ -77,6 +77,7 @@ def run(tmp_path_factory):
             "JUPYTER_RUNTIME_DIR": str(personal),
             "PYTHONDONTWRITEBYTECODE": "1",
             "PYTEST_ADDOPTS": "",
+            "ROTATE": "",
         }
         env = {name: value for name, value in os.environ.items() if name not in ("MPLBACKEND", "PYTEST_CURRENT_TEST")}
         return subprocess.run(

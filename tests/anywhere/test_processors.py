@@ -65,19 +65,24 @@ def environment_of(processor):
     return {"OPENBLAS_CORETYPE": processor}
 
 
-def judge(run, tree, lesson, **environ):
-    """The finished pytest of one lesson: its cells, its figures, its explorers."""
-    notebook = tree / "notebooks" / lesson.name
+# One pytest runs a quarter of the lessons: its start takes seconds, so not one for each; two run at a time, so not all.
+QUARTERS = [LESSONS[k::4] for k in range(4)]
+
+
+def judge(run, tree, lessons, **environ):
+    """The finished pytest of some lessons: their cells, their figures, their explorers."""
+    notebooks = [tree / "notebooks" / lesson.name for lesson in lessons]
     options = ["--nbval", "--nbval-current-env", "--nbval-cell-timeout=60", "-p", "no:cacheprovider", "-p", "no:xdist"]
-    chosen = ["-k", f"{lesson.name} or (test_pictures and {lesson.stem})"]
-    command = [sys.executable, "-m", "pytest", "-q", notebook, tree / "tests" / "test_pictures.py", *options, *chosen]
-    return run(*command, cwd=tree, timeout=300, **environ)
+    drawn = " or ".join(lesson.stem for lesson in lessons)
+    chosen = ["-k", f"ipynb or (test_pictures and ({drawn}))"]
+    command = [sys.executable, "-m", "pytest", "-q", *notebooks, tree / "tests" / "test_pictures.py", *options, *chosen]
+    return run(*command, cwd=tree, timeout=600, **environ)
 
 
-@pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("lessons", QUARTERS, ids=lambda lessons: "-".join(lesson.stem[:2] for lesson in lessons))
 @pytest.mark.parametrize("processor", PROCESSORS)
-def test_on_another_processor(lesson, processor, run):
-    result = judge(run, ROOT, lesson, **environment_of(processor))
+def test_on_another_processor(lessons, processor, run):
+    result = judge(run, ROOT, lessons, **environment_of(processor))
     assert result.returncode == 0, result.stdout[-4000:] + result.stderr[-1000:]
 
 
@@ -101,5 +106,5 @@ def test_a_lesson_that_prints_rounding_noise_is_noticed(tmp_path, run):
     ]
     if not others:
         pytest.skip("all kernels of this processor round alike")
-    result = judge(run, tree, lesson, OPENBLAS_CORETYPE=others[0])
+    result = judge(run, tree, [lesson], OPENBLAS_CORETYPE=others[0])
     assert result.returncode == 1 and "mismatch" in result.stdout, result.stdout[-2000:]
