@@ -2,6 +2,7 @@
 
 import ast
 import hashlib
+import importlib.util
 import os
 import re
 import tomllib
@@ -51,6 +52,14 @@ def some_lessons(count, test):
 
 def read(path):
     return nbformat.read(path, as_version=4)
+
+
+def load_tool(name, root=ROOT):
+    """A fresh copy of a script in tools/, as a module."""
+    spec = importlib.util.spec_from_file_location(f"fresh_{name}", root / "tools" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def run_lesson(path):
@@ -128,3 +137,27 @@ def core_minutes(path):
     counts = core_counts(path)
     reading = counts["words"] / WORDS_PER_MINUTE + counts["code lines"] / CODE_LINES_PER_MINUTE
     return reading + counts["questions"] * MINUTES_PER_QUESTION + counts["explorers"] * MINUTES_PER_EXPLORER
+
+
+# The shortest good file of questions, for tests that spoil or extend it.
+GOOD_FILE = """\
+title = "Test"
+
+[[question]]
+key = "one"
+kind = "check"
+prompt = "What is `1 < 2`?"
+
+[[question.option]]
+text = "`True`"
+right = true
+why = "One is smaller."
+
+[[question.option]]
+text = "`False`"
+why = "One is not larger."
+
+[[question.option]]
+text = "An error"
+why = "Numbers compare."
+"""

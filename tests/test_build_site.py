@@ -1,14 +1,11 @@
 """What the reading site makes of a notebook, without Sphinx and without a browser."""
 
 import json
-import sys
 
+import build_site
 import pytest
 from lessons import LESSONS, ROOT
-
-sys.path.insert(0, str(ROOT / "tools"))
-import build_site  # noqa: E402
-from widget_state import VIEW  # noqa: E402
+from widget_state import VIEW
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="
 

@@ -1,7 +1,6 @@
 """The house around the lessons: commands, environment, documents, a new lesson."""
 
 import ast
-import importlib.util
 import json
 import os
 import re
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from lessons import load_tool
 from packaging.requirements import Requirement
 from packaging.version import Version
 
@@ -20,14 +20,6 @@ ROOT = Path(__file__).resolve().parent.parent
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 MAKE = shutil.which("make")
 posix = pytest.mark.skipif(os.name == "nt" or MAKE is None, reason="needs make and a POSIX shell")
-
-
-def load_tool(name, root=ROOT):
-    """A fresh copy of a script in tools/, as a module."""
-    spec = importlib.util.spec_from_file_location(f"house_{name}", root / "tools" / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def text_of(name):

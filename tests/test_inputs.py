@@ -15,6 +15,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from lessons import GOOD_FILE
 
 from helpers import Explorer, Panel, Quiz, bars, cells, checks, lines, points, text
 from helpers.checks import check_close, check_raises, check_true
@@ -545,28 +546,7 @@ def test_constants_of_any_size_have_limits_that_differ():
 
 # ------------------------------------------------------------------------------------------------------ quizzes
 
-GOOD = """\
-title = "Test"
-
-[[question]]
-key = "one"
-kind = "check"
-prompt = "What is `1 < 2`?"
-
-[[question.option]]
-text = "`True`"
-right = true
-why = "One is smaller."
-
-[[question.option]]
-text = "`False`"
-why = "One is not larger."
-
-[[question.option]]
-text = "An error"
-why = "Numbers compare."
-"""
-LINES = GOOD.splitlines()
+LINES = GOOD_FILE.splitlines()
 FILLED = [k for k, line in enumerate(LINES) if line]
 
 
@@ -583,7 +563,7 @@ def ask(path, text_, encoding="utf-8"):
 @pytest.mark.parametrize("k", FILLED, ids=lambda k: f"{k}-{LINES[k].split(' ')[0]}")
 def test_a_missing_line_or_a_doubled_one_of_a_question_file_is_refused(tmp_path, k):
     path = tmp_path / "77_test.toml"
-    assert ask(path, GOOD)
+    assert ask(path, GOOD_FILE)
     assert ask(path, "\n".join(LINES[:k] + LINES[k + 1 :])) is None
     assert ask(path, "\n".join(LINES[: k + 1] + LINES[k:])) is None
 
@@ -599,13 +579,13 @@ def test_a_question_file_with_its_lines_shuffled_is_read_whole_or_refused(tmp_pa
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-8"])
 def test_a_question_file_may_come_from_any_editor(tmp_path, encoding):
-    windows = GOOD.replace("\n", "\r\n").replace("An error", "Größe ≤ 中 \U0001f600")
+    windows = GOOD_FILE.replace("\n", "\r\n").replace("An error", "Größe ≤ 中 \U0001f600")
     (question,) = ask(tmp_path / "77_test.toml", windows, encoding)
     assert question["options"][2] == "Größe ≤ 中 \U0001f600" and question["prompt"] == "What is `1 < 2`?"
 
 
 def test_a_question_file_of_another_encoding_is_refused(tmp_path):
-    assert ask(tmp_path / "77_test.toml", GOOD, "utf-16") is None
+    assert ask(tmp_path / "77_test.toml", GOOD_FILE, "utf-16") is None
 
 
 @given(st.one_of(anything, st.text(max_size=9)))

@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 import ipywidgets
 import numpy as np
 import pytest
+from lessons import GOOD_FILE
 
 from helpers import theme
 from helpers.explorer import Explorer, points
@@ -19,28 +20,6 @@ from helpers.widget_code import LoadedWidget
 LESSONS = lesson_names()
 NOTEBOOKS = FOLDER.parent.parent / "notebooks"
 SCRIPTS = ["question.js", "quiz.js", "practice.js"]
-
-GOOD = """
-title = "Test"
-
-[[question]]
-key = "one"
-kind = "check"
-prompt = "What is `1 < 2`?"
-
-[[question.option]]
-text = "`True`"
-right = true
-why = "One is smaller."
-
-[[question.option]]
-text = "`False`"
-why = "One is not larger."
-
-[[question.option]]
-text = "An error"
-why = "Numbers compare."
-"""
 
 OPTION = '[[question.option]]\ntext = "extra {}"\nwhy = "Because."\n'
 
@@ -302,7 +281,7 @@ def test_in_no_lesson_is_the_right_option_mostly_the_longest(questions, lesson):
 
 
 def test_a_good_file_gives_title_and_questions_in_the_order_of_the_file(read):
-    title, found = read(GOOD + GOOD.split('title = "Test"')[1].replace('"one"', '"another"'))
+    title, found = read(GOOD_FILE + GOOD_FILE.split('title = "Test"')[1].replace('"one"', '"another"'))
     assert title == "Test"
     assert [question["key"] for question in found] == ["one", "another"]
     assert found[0]["options"] == ["`True`", "`False`", "An error"]
@@ -312,7 +291,7 @@ def test_a_good_file_gives_title_and_questions_in_the_order_of_the_file(read):
 
 
 def test_code_keeps_its_lines_and_a_prompt_becomes_one_line(read):
-    text = GOOD.replace('prompt = "What is `1 < 2`?"', 'prompt = """\nTwo\n  lines"""\ncode = """\na = 1\n  b"""')
+    text = GOOD_FILE.replace('prompt = "What is `1 < 2`?"', 'prompt = """\nTwo\n  lines"""\ncode = """\na = 1\n  b"""')
     (question,) = read(text)[1]
     assert question["prompt"] == "Two lines"
     assert question["code"] == "a = 1\n  b"
@@ -320,14 +299,14 @@ def test_code_keeps_its_lines_and_a_prompt_becomes_one_line(read):
 
 def test_the_fingerprint_changes_with_what_is_asked_and_not_with_the_explanations(read):
     def mark(old="", new=""):
-        assert old in GOOD
-        return read(GOOD.replace(old, new, 1) if old else GOOD)[1][0]["mark"]
+        assert old in GOOD_FILE
+        return read(GOOD_FILE.replace(old, new, 1) if old else GOOD_FILE)[1][0]["mark"]
 
     assert mark() == mark() == mark("Numbers compare.", "They do.") == mark('"Test"', '"T"')
     assert mark("An error", "A warning") != mark()
     assert mark("What is", "What was") != mark()
     assert mark() == "890b3880"  # of this very question, also tomorrow: browsers keep answers under it
-    swapped = GOOD.replace("right = true\n", "").replace('text = "An error"', 'text = "An error"\nright = true')
+    swapped = GOOD_FILE.replace("right = true\n", "").replace('text = "An error"', 'text = "An error"\nright = true')
     assert read(swapped)[1][0]["mark"] != mark()
 
 
@@ -336,7 +315,7 @@ def test_the_fingerprint_changes_with_what_is_asked_and_not_with_the_explanation
     [
         ('title = "Test"', "", "77_test.toml: title is missing"),
         ('title = "Test"', 'title = "Test"\nauthor = "me"', "77_test.toml: unknown field 'author'"),
-        ('title = "Test"', "title = Test", "77_test.toml: not valid TOML: .*line 2"),
+        ('title = "Test"', "title = Test", "77_test.toml: not valid TOML: .*line 1"),
         ('key = "one"', "", "question 1: key is missing"),
         ('key = "one"', "key = 1", "question 1: key must be text between quotes and not empty, got 1"),
         ('key = "one"', 'key = "One two"', "question 1: key 'One two' must be lower-case"),
@@ -358,18 +337,22 @@ def test_the_fingerprint_changes_with_what_is_asked_and_not_with_the_explanation
         ("right = true", 'right = "true"', "option 1: right must be true or false without quotes, got 'true'"),
         ("right = true", "right = 1", "option 1: right must be true or false without quotes, got 1"),
         ('text = "An error"', 'text = "An error"\nright = true', "2 options have right = true"),
-        (GOOD[GOOD.index('[[question.option]]\ntext = "An error"') :], "", "has 2 options, expected 3 to 5"),
+        (
+            GOOD_FILE[GOOD_FILE.index('[[question.option]]\ntext = "An error"') :],
+            "",
+            "has 2 options, expected 3 to 5",
+        ),
     ],
 )
 def test_a_broken_file_is_refused_with_place_and_fix(read, old, new, message):
-    assert GOOD.count(old) == 1
+    assert GOOD_FILE.count(old) == 1
     with pytest.raises(ValueError, match=message) as error:
-        read(GOOD.replace(old, new))
+        read(GOOD_FILE.replace(old, new))
     assert "77_test.toml" in str(error.value)
 
 
 def test_options_that_are_not_tables_are_refused(read):
-    text = GOOD.split("[[question.option]]")[0] + 'option = ["A", "B", "C"]\n'
+    text = GOOD_FILE.split("[[question.option]]")[0] + 'option = ["A", "B", "C"]\n'
     with pytest.raises(ValueError, match=r"option must be written as \[\[question.option\]\]"):
         read(text)
 
@@ -385,19 +368,19 @@ def test_a_file_without_questions_is_refused(read):
 
 
 def test_six_options_are_too_many(read):
-    assert read(GOOD + OPTION.format(4) + OPTION.format(5))
+    assert read(GOOD_FILE + OPTION.format(4) + OPTION.format(5))
     with pytest.raises(ValueError, match="has 6 options, expected 3 to 5"):
-        read(GOOD + OPTION.format(4) + OPTION.format(5) + OPTION.format(6))
+        read(GOOD_FILE + OPTION.format(4) + OPTION.format(5) + OPTION.format(6))
 
 
 def test_a_key_used_twice_is_refused(read):
     with pytest.raises(ValueError, match="question 2: key 'one' is used twice"):
-        read(GOOD + GOOD.split('title = "Test"')[1])
+        read(GOOD_FILE + GOOD_FILE.split('title = "Test"')[1])
 
 
 def test_a_file_that_is_not_utf8_is_refused(tmp_path):
     path = tmp_path / "77_test.toml"
-    path.write_bytes(GOOD.replace("Numbers", "N\xfcmbers").encode("latin-1"))
+    path.write_bytes(GOOD_FILE.replace("Numbers", "N\xfcmbers").encode("latin-1"))
     with pytest.raises(ValueError, match="77_test.toml: not UTF-8 text"):
         read_questions(path)
 
@@ -423,19 +406,19 @@ def test_an_unknown_lesson_lists_those_that_exist(lesson):
 
 def test_an_unknown_question_lists_the_keys(show):
     with pytest.raises(ValueError, match="lesson '77_test' has no question 'two'; its keys are 'one'"):
-        show(GOOD, only="two")
+        show(GOOD_FILE, only="two")
 
 
 def test_a_lesson_without_check_questions_has_no_skill_check(show):
-    text = GOOD.replace('"check"', '"prediction"')
+    text = GOOD_FILE.replace('"check"', '"prediction"')
     with pytest.raises(ValueError, match="has no questions of kind 'check'; its keys are 'one'"):
         show(text)
     assert show(text, only="one").kind == "prediction"
 
 
 def test_the_skill_check_leaves_predictions_out(show):
-    prediction = GOOD.split('title = "Test"')[1].replace('"one"', '"guess"').replace('"check"', '"prediction"')
-    quiz = show(GOOD + prediction)
+    prediction = GOOD_FILE.split('title = "Test"')[1].replace('"one"', '"guess"').replace('"check"', '"prediction"')
+    quiz = show(GOOD_FILE + prediction)
     assert quiz.kind == "check"
     assert [question["key"] for question in quiz.questions] == ["one"]
 
@@ -477,25 +460,25 @@ def _code(text):
 
 
 def test_the_text_twin_is_exactly_prompt_and_lettered_options(show):
-    text = show(GOOD.replace('"check"', '"prediction"\ncode = "x = 1"'), only="one")
+    text = show(GOOD_FILE.replace('"check"', '"prediction"\ncode = "x = 1"'), only="one")
     assert twins(text)[0] == "What is `1 < 2`?\n    x = 1\n  A. `True`\n  B. `False`\n  C. An error"
 
 
 def test_the_html_twin_folds_the_right_letter_away(show):
-    page = twins(show(GOOD))[1]
+    page = twins(show(GOOD_FILE))[1]
     assert "A is right." in page.split("<summary>Answers</summary>")[1]
     assert "is right" not in page.split("<details>")[0]
 
 
 def test_the_widget_comes_with_both_twins(show):
-    data, metadata = show(GOOD)._repr_mimebundle_()
+    data, metadata = show(GOOD_FILE)._repr_mimebundle_()
     assert set(data) == {"application/vnd.jupyter.widget-view+json", "text/plain", "text/html"}
     assert metadata == {}
 
 
 def test_the_repr_says_how_to_make_it_again(show):
-    assert repr(show(GOOD)) == "Quiz('77_test')"
-    assert repr(show(GOOD, only="one")) == "Quiz('77_test', only='one')"
+    assert repr(show(GOOD_FILE)) == "Quiz('77_test')"
+    assert repr(show(GOOD_FILE, only="one")) == "Quiz('77_test', only='one')"
 
 
 # Text is text
@@ -503,7 +486,7 @@ def test_the_repr_says_how_to_make_it_again(show):
 
 def test_markup_in_any_text_is_escaped_in_the_html_twin(show):
     evil = "<img src=x onerror=alert(1)><script>alert(2)</script> & 'q' `<b>`"
-    text = GOOD.replace("An error", evil).replace("Numbers compare.", evil).replace("What is `1 < 2`?", evil)
+    text = GOOD_FILE.replace("An error", evil).replace("Numbers compare.", evil).replace("What is `1 < 2`?", evil)
     text = text.replace('kind = "check"', f'kind = "check"\ncode = "</pre>{evil}"')
     found = []
 
@@ -555,15 +538,15 @@ def test_what_is_sent_is_the_source_without_comments_and_indentation(names, sent
 
 
 def test_a_widget_carries_little_more_than_the_name_of_its_code(show):
-    state = show(GOOD).get_state()
+    state = show(GOOD_FILE).get_state()
     assert len(state["_esm"]) < 800
     assert "_css" not in state
-    assert state["code"] == f"IPY_MODEL_{show(GOOD).code.model_id}"
+    assert state["code"] == f"IPY_MODEL_{show(GOOD_FILE).code.model_id}"
 
 
 def test_all_widgets_of_a_kind_share_one_code_and_each_kind_has_its_own(show):
     explorer = Explorer({"n": [1, 2]}, lambda n: [points([n], [n])], lambda n: f"{n}")
-    first, second = show(GOOD), show(GOOD)
+    first, second = show(GOOD_FILE), show(GOOD_FILE)
     assert first.code is second.code
     assert explorer.stage.code is not first.code
     assert explorer.stage.layout is first.layout is second.layout, "a notebook holds each of them too"
@@ -574,7 +557,7 @@ def test_all_widgets_of_a_kind_share_one_code_and_each_kind_has_its_own(show):
 
 
 def test_the_code_is_sent_before_the_first_widget_and_again_after_it_was_closed(show, monkeypatch):
-    show(GOOD).code.close()
+    show(GOOD_FILE).code.close()
     opened = []
     create = ipywidgets.widgets.widget.comm.create_comm
 
@@ -583,9 +566,9 @@ def test_the_code_is_sent_before_the_first_widget_and_again_after_it_was_closed(
         return opened[-1]
 
     monkeypatch.setattr(ipywidgets.widgets.widget.comm, "create_comm", note)
-    quiz = show(GOOD)
+    quiz = show(GOOD_FILE)
     assert opened.index(quiz.code.comm) < opened.index(quiz.comm)
-    assert show(GOOD).code is quiz.code
+    assert show(GOOD_FILE).code is quiz.code
 
 
 def test_every_widget_of_ours_loads_its_code():

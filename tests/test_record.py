@@ -1,21 +1,17 @@
 """The recording of outputs: one normal form, the same bytes every time, all or nothing."""
 
-import importlib.util
 import json
 import subprocess
 import sys
 
 import nbformat
 import pytest
-from lessons import ROOT, slow
+from lessons import ROOT, load_tool, slow
 
 
 @pytest.fixture(scope="module")
 def record():
-    spec = importlib.util.spec_from_file_location("house_record", ROOT / "tools" / "record.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_tool("record")
 
 
 def hexes(n):

@@ -3,22 +3,18 @@
 Lesson 13 reads the file. No test here needs a framework; the last ones run those that are installed.
 """
 
-import importlib.util
 import json
 import re
 from importlib import metadata
 
 import numpy as np
 import pytest
+import references
 from lessons import LESSONS, ROOT, read
 
 import helpers
 from helpers import RunningStats, batch_norm, instance_norm, spectral_norm, weight_norm
 from helpers.precision import rms_norm_cast
-
-spec = importlib.util.spec_from_file_location("house_references", ROOT / "tools" / "references.py")
-references = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(references)
 
 STORED = references.stored()
 LESSON = next(path for path in LESSONS if path.stem == "13_frameworks")

@@ -2,7 +2,6 @@
 
 import copy
 import html
-import importlib.util
 import json
 import logging
 import os
@@ -16,22 +15,10 @@ from types import SimpleNamespace
 
 import nbformat
 import pytest
-from lessons import LESSONS, ROOT, read, slow
+from lessons import LESSONS, ROOT, load_tool, read, slow
 
 STATE = "application/vnd.jupyter.widget-state+json"
 VIEW = "application/vnd.jupyter.widget-view+json"
-
-
-def load_tool(name):
-    spec = importlib.util.spec_from_file_location(f"save_{name}", ROOT / "tools" / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture(autouse=True)
-def tools_import_each_other(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "tools"))
 
 
 # ------------------------------------------------------------------------------------- which state a file must hold

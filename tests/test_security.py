@@ -6,7 +6,6 @@ without a network, in tests/anywhere/.
 
 import ast
 import contextlib
-import importlib.util
 import io
 import json
 import re
@@ -15,7 +14,7 @@ from html.parser import HTMLParser
 
 import nbformat
 import pytest
-from lessons import EVERYTHING, LESSONS, ROOT, read, rotate, run_lesson, slow
+from lessons import EVERYTHING, LESSONS, ROOT, load_tool, read, rotate, run_lesson, slow
 
 from helpers import Explorer, Panel, Quiz, cells, new_figure, points, show, text
 from helpers.quiz import find_lesson
@@ -313,12 +312,8 @@ def test_a_lesson_opens_no_socket_starts_no_program_and_writes_no_file(lesson, w
 
 
 @pytest.fixture
-def lab(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT / "tools")
-    spec = importlib.util.spec_from_file_location("security_lab", ROOT / "tools" / "lab.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def lab():
+    return load_tool("lab")
 
 
 @pytest.mark.parametrize("as_root", [False, True])

@@ -1,27 +1,11 @@
 """The learner's copies of the lessons and how JupyterLab opens them."""
 
-import importlib.util
 import sys
 from pathlib import Path
 
 import nbformat
 import pytest
-
-ROOT = Path(__file__).resolve().parent.parent
-
-
-def load_tool(name, root=ROOT):
-    """A fresh copy of a script in tools/, as a module."""
-    spec = importlib.util.spec_from_file_location(f"house_{name}", root / "tools" / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture(autouse=True)
-def tools_import_each_other(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "tools"))
-
+from lessons import ROOT, load_tool
 
 # --------------------------------------------------------------------------------------------------- workbook
 

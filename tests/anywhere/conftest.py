@@ -10,17 +10,10 @@ from pathlib import Path
 
 import pytest
 from compare import differences
-from lessons import LESSONS, rotate, some_lessons  # noqa: F401 - the tests of this folder take them from here
+from lessons import LESSONS, load_tool, rotate, some_lessons  # noqa: F401 - the tests of this folder take them from here
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).parent
-
-
-def load_tool(name):
-    spec = importlib.util.spec_from_file_location(f"anywhere_{name}", ROOT / "tools" / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 record = load_tool("record")
