@@ -2,7 +2,8 @@
 
 OpenBLAS holds one set of routines ("kernel") for each generation of processors; NumPy uses vector units itself. Each
 adds up in another order, so the last digits differ. Here every lesson runs under every kernel that this processor can
-run, and with NumPy's vector units off: its cells by nbval, its figures and explorers by tests/test_pictures.py.
+run, and with NumPy's vector units off: its cells by nbval, its figures and explorers by tests/test_pictures.py. So do
+the unit tests.
 """
 
 import functools
@@ -83,6 +84,29 @@ def judge(run, tree, lessons, **environ):
 @pytest.mark.parametrize("processor", PROCESSORS)
 def test_on_another_processor(lessons, processor, run):
     result = judge(run, ROOT, lessons, **environment_of(processor))
+    assert result.returncode == 0, result.stdout[-4000:] + result.stderr[-1000:]
+
+
+# The unit tests that compute.
+COMPUTING = [
+    "norms",
+    "gradients",
+    "layers",
+    "nets",
+    "precision",
+    "checks",
+    "exercises",
+    "examples",
+    "inputs",
+    "references",
+]
+
+
+@pytest.mark.parametrize("processor", PROCESSORS)
+def test_the_unit_tests_on_another_processor(processor, run):
+    files = [ROOT / "tests" / f"test_{name}.py" for name in COMPUTING]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *files]
+    result = run(*command, timeout=600, **environment_of(processor))
     assert result.returncode == 0, result.stdout[-4000:] + result.stderr[-1000:]
 
 
