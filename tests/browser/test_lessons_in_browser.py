@@ -13,7 +13,7 @@ from conftest import NODE_MODULES
 from lessons import LESSONS, rotate, some_lessons
 
 HERE = Path(__file__).parent
-EXPORTED = rotate(LESSONS, 3, "exported")
+EXPORTED = rotate(LESSONS, 2, "exported")
 DEAD = "Error displaying widget: model not found"
 
 
@@ -89,7 +89,7 @@ def worst_contrast(page):
     return words[:5]
 
 
-@some_lessons(4, "trusted")
+@some_lessons(3, "trusted")
 def test_a_trusted_lesson_is_alive_before_anything_runs(lab, page, lesson):
     """Controls work from the keyboard, words are readable, and axe finds nothing serious in the outputs."""
     open_lesson(page, lab, lesson.stem)
@@ -124,7 +124,7 @@ def test_a_folded_cell_says_what_it_does_and_unfolds_by_a_click_and_from_the_key
     page.wait_for_function(f"document.querySelectorAll('.jp-InputPlaceholder').length == {count - 2}", timeout=5000)
 
 
-@some_lessons(3, "dark")
+@some_lessons(2, "dark")
 def test_a_dark_page_is_readable(dark_lab, page, lesson):
     open_lesson(page, dark_lab, lesson.stem)
     page.wait_for_function("document.body.dataset.jpThemeLight == 'false'")
@@ -159,7 +159,7 @@ def test_what_is_printed_breaks_between_words(lab, page):
     assert len(starts) >= 1 and set(starts) == {" "}
 
 
-@some_lessons(3, "run all")
+@some_lessons(1, "run all")
 def test_running_all_cells_raises_nothing_and_leaves_the_explorers_alive(lab, page, lesson):
     open_lesson(page, lab, lesson.stem)
     page.evaluate("document.querySelectorAll('.jp-InputPrompt').forEach((e) => e.textContent = '')")
@@ -178,7 +178,7 @@ def test_running_all_cells_raises_nothing_and_leaves_the_explorers_alive(lab, pa
     assert move_every_control(page) >= 1
 
 
-@some_lessons(2, "untrusted")
+@some_lessons(1, "untrusted")
 def test_an_untrusted_lesson_shows_pictures_and_questions(lab, page, lesson):
     source, copy = (lab.folder / "notebooks" / f"{lesson.stem}{end}.ipynb" for end in ("", "_untrusted"))
     text = source.read_text(encoding="utf-8")

@@ -49,7 +49,7 @@ def projector(browser):
     page.close()
 
 
-@some_lessons(4, "projector")
+@some_lessons(2, "projector")
 def test_nothing_of_a_lesson_is_cut_or_needs_sideways_scrolling(house, projector, lesson):
     open_lesson(projector, house, lesson.stem)
     projector.keyboard.press("Control+b")  # folds the side bar
