@@ -159,7 +159,7 @@ def test_how_a_lesson_fits_a_class_is_said_in_the_numbers_of_its_plan(lesson):
     sections = minutes.sections_of(lesson.parts)
     said = " ".join(teaching.ways(sections))
     total = sections[-1].total
-    assert f"{total} minutes" in said or f"all of it in {total}" in said
+    assert f"it takes {total}" in said
     assert ("Two classes" in said) == (total > CLASS)
 
 

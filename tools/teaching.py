@@ -171,13 +171,13 @@ def ways(sections):
     """How the lesson fits into a class, as sentences."""
     alone, total = sum(section.minutes for section in sections), sections[-1].total
     if total <= CLASS:
-        return [f"One class of {CLASS} minutes holds all of it, with the discussions: {total} minutes."]
+        return [f"One class of {CLASS} minutes holds all of it, with the discussions: it takes {total}."]
     stop = next(section for section in sections if section.stop)
     return [
-        f"One class of {CLASS} minutes: {alone} minutes without the discussions; one of them can be homework.",
-        f"Two classes of {CLASS} minutes: {stop.total} minutes up to the end of section {stop.title.split()[0]}, "
-        f"then {total - stop.total}. What is left of each is for optional parts, or to begin an exercise.",
-        f"One class of {2 * CLASS} minutes: all of it in {total}, and {2 * CLASS - total} for the same.",
+        f"One class of {CLASS} minutes: without the discussions it takes {alone}. Give one of them as homework.",
+        f"Two classes of {CLASS} minutes: {stop.total} to the end of section {stop.title.split()[0]}, then "
+        f"{total - stop.total}. The rest of each is for optional parts, or to begin an exercise.",
+        f"One class of {2 * CLASS} minutes: all of it takes {total} and leaves {2 * CLASS - total} for the same.",
     ]
 
 
@@ -211,7 +211,8 @@ def templates(formula):
 
     def markup(made):
         """The sign after a formula goes into its element, so that no line breaks between the two."""
-        return Markup(re.sub(f"{end}</span>([.,:;)]*)", r"\1</span>", made).replace(end, ""))
+        made = re.sub(f"{end}</span>([.,:;)]*)", r"\1</span>", made).replace(end, "")
+        return Markup(made.replace("<th></th>", "<td></td>"))  # a corner of a table is no heading
 
     plain = MarkdownIt("commonmark", {"html": False})
     full = MarkdownIt("commonmark", {"html": False}).enable("table").use(dollarmath_plugin, renderer=renderer)
