@@ -3,7 +3,7 @@
 # with spaces.
 
 .DEFAULT_GOAL := help
-.PHONY: help env lab reset test notebooks lesson site references lint test-lowest test-browser test-anywhere mutants bench lock clean
+.PHONY: help env lab reset test notebooks lesson site teaching references lint test-lowest test-browser test-anywhere mutants bench lock clean
 
 ifeq ($(OS),Windows_NT)
 BIN := Scripts
@@ -37,6 +37,7 @@ NOTEBOOKS ?=
 MUTANTS_ARGS ?=
 REFERENCES_ARGS ?=
 SITE_ARGS ?=
+TEACHING_ARGS ?=
 
 # Unit, property and notebook tests in one call. Each notebook runs from top to bottom in one worker, in strict mode
 # (a failing check raises), and every stored output is compared.
@@ -78,6 +79,11 @@ site: env ## the lessons as web pages in site/, which need no kernel and no netw
 	@cd tools/web && npm ci --silent --no-audit --no-fund
 	@$(PY) tools/build_site.py $(SITE_ARGS)
 
+teaching: env ## a page for the teacher and a printable handout for each lesson, in teaching/ (needs Node)
+	@command -v npm >/dev/null || { echo "The formulas need Node with npm: install it and run the command again." >&2; exit 1; }
+	@cd tools/web && npm ci --silent --no-audit --no-fund
+	@$(PY) tools/teaching.py $(TEACHING_ARGS)
+
 lint: env ## ruff: rules and format, in .py and .ipynb
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
@@ -109,5 +115,5 @@ lock: env ## resolve pyproject.toml into requirements.lock (LOCK_ARGS="--upgrade
 	--no-emit-index-url --no-emit-find-links --no-header --quiet --output-file requirements.lock $(LOCK_ARGS)
 
 clean: ## remove environments and caches; workbook/ stays
-	rm -rf .venv .venv-lowest .venv-newest .pytest_cache .hypothesis .ruff_cache mutants site tests/browser/node_modules tools/web/node_modules
+	rm -rf .venv .venv-lowest .venv-newest .pytest_cache .hypothesis .ruff_cache mutants site teaching tests/browser/node_modules tools/web/node_modules
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

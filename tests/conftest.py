@@ -3,6 +3,7 @@
 import atexit
 import os
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import settings
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "tools"))  # they import each other by name, and so do their tests
 
 # For the kernels in which nbval runs the lessons: a failing check raises, one thread, this environment's packages,
 # and nobody's personal IPython start-up files.

@@ -4,14 +4,14 @@ import ast
 import hashlib
 import importlib.util
 import os
-import re
-import tomllib
 from pathlib import Path
 
 import matplotlib
+import minutes
 import nbformat
 import numpy as np
 import pytest
+from minutes import is_hidden  # noqa: F401 - tests take it from here
 
 ROOT = Path(__file__).resolve().parent.parent
 LESSONS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -89,54 +89,18 @@ def decode_frames(spec, data):
     return marks
 
 
-# What a lesson's minutes are made of. Read by tests/test_notebooks.py, told to authors in CONTRIBUTING.md.
-WORDS_PER_MINUTE = 120
-CODE_LINES_PER_MINUTE = 6
-MINUTES_PER_QUESTION = 1
-MINUTES_PER_EXPLORER = 2
-LEFT_OUT = ("Deeper", "Exercises", "References")
-
-
-def core_path(nb):
-    """(text, code cells) of the core path: all but what stands under a heading that begins with one of LEFT_OUT."""
-    text, code, left_out = [], [], None
-    for cell in nb.cells:
-        if cell.cell_type == "code":
-            code += [cell] if left_out is None else []
-            continue
-        for line in cell.source.splitlines():
-            if heading := re.match(r"(#+) (.+)", line):
-                level = len(heading[1])
-                if left_out is None or level <= left_out:
-                    left_out = level if heading[2].startswith(LEFT_OUT) else None
-            text += [line] if left_out is None else []
-    return "\n".join(text), code
-
-
-def is_hidden(cell):
-    return bool(cell.metadata.get("jupyter", {}).get("source_hidden"))
+def core_parts(path):
+    return [part for part in minutes.parts_of(read(path), minutes.checks_in(path.stem)) if part.core]
 
 
 def core_counts(path):
     """{"words": ..., "code lines": ..., "questions": ..., "explorers": ...} of a lesson's core path."""
-    text, code = core_path(read(path))
-    everything = "\n".join(cell.source for cell in code)
-    visible = [line for cell in code if not is_hidden(cell) for line in cell.source.splitlines()]
-    table = tomllib.loads((ROOT / "helpers" / "quiz" / f"{path.stem}.toml").read_text(encoding="utf-8"))
-    in_check = sum(question["kind"] == "check" for question in table["question"])
-    return {
-        "words": len(re.findall(r"[^\W_]\S*", text)),
-        "code lines": sum(bool(line.strip()) and not line.startswith("Quiz(") for line in visible),
-        "questions": len(re.findall(r"^Quiz\(.*only=", everything, re.MULTILINE)) + in_check,
-        "explorers": len(re.findall(r"^Explorer\(", everything, re.MULTILINE)),
-    }
+    return minutes.counts_of(core_parts(path))
 
 
 def core_minutes(path):
-    """How long the core path takes, by the rates above."""
-    counts = core_counts(path)
-    reading = counts["words"] / WORDS_PER_MINUTE + counts["code lines"] / CODE_LINES_PER_MINUTE
-    return reading + counts["questions"] * MINUTES_PER_QUESTION + counts["explorers"] * MINUTES_PER_EXPLORER
+    """How long the core path takes."""
+    return minutes.minutes_of(core_parts(path))
 
 
 # The shortest good file of questions, for tests that spoil or extend it.

@@ -137,7 +137,7 @@ def test_the_top_of_the_repository_holds_nothing_unexpected():
         *("requirements.lock", ".gitignore", ".ci", ".github", "helpers", "notebooks", "tests", "tools"),
     }
     made = re.compile(
-        r"\.git|\.venv.*|workbook|__pycache__|\.\w+_cache|\.hypothesis|\.ipynb_checkpoints|\.idea|\.vscode"
+        r"\.git|\.venv.*|workbook|site|teaching|__pycache__|\.\w+_cache|\.hypothesis|\.ipynb_checkpoints|\.idea|\.vscode"
     )
     found = {path.name for path in ROOT.iterdir() if not made.fullmatch(path.name)}
     assert found - expected == set()

@@ -42,7 +42,7 @@ def executed_notebook(seed):
     if seed % 2:
         state = dict(reversed(state.items()))
     cells = [
-        v4.new_markdown_cell("# Title", id="title", metadata={"collapsed": True}),
+        v4.new_markdown_cell("# Title", id="title", metadata={"collapsed": True, "discussion": {"question": "Why?"}}),
         v4.new_code_cell(
             "box", id="box", execution_count=seed + 3, metadata={"execution": {"t": str(seed)}, "tags": ["exercise"]}
         ),
@@ -125,7 +125,12 @@ def test_a_cell_id_that_stands_twice_is_mended(record, tmp_path):
 def test_recording_counts_cells_and_drops_what_editors_leave(record):
     nb = record.normalize(executed_notebook(1))
     assert [cell.get("execution_count") for cell in nb.cells] == [None, 1, 2, None]
-    assert [dict(cell.metadata) for cell in nb.cells] == [{}, {"tags": ["exercise"]}, {}, {}]
+    assert [dict(cell.metadata) for cell in nb.cells] == [
+        {"discussion": {"question": "Why?"}},
+        {"tags": ["exercise"]},
+        {},
+        {},
+    ]
     assert nb.metadata.kernelspec == {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
     assert "version" not in nb.metadata.language_info and "vscode" not in nb.metadata
     assert [output.text for output in nb.cells[2].outputs] == ["1\n2\n"]

@@ -89,14 +89,15 @@ def plain_traceback(error):
 def normalize(nb):
     """Bring an executed notebook into its normal form, in place, and return it.
 
-    Of a cell's metadata only its tags and a folded source stay.
+    Of a cell's metadata only its tags, a folded source and a section's question for the class stay.
     """
     count = 0
     for cell in nb.cells:
         folded = cell.metadata.get("jupyter", {}).get("source_hidden")
         tags = cell.metadata.get("tags")
+        discussion = cell.metadata.get("discussion")
         metadata = ({"jupyter": {"source_hidden": True}} if folded else {}) | ({"tags": tags} if tags else {})
-        cell.metadata = nbformat.from_dict(metadata)
+        cell.metadata = nbformat.from_dict(metadata | ({"discussion": discussion} if discussion else {}))
         if cell.cell_type != "code":
             continue
         count += bool(cell.source.strip())
