@@ -3,7 +3,7 @@
 # with spaces.
 
 .DEFAULT_GOAL := help
-.PHONY: help env lab reset test notebooks lesson site references lint test-lowest test-browser test-anywhere mutants bench lock clean
+.PHONY: help env lab reset test notebooks lesson site slides references lint test-lowest test-browser test-anywhere mutants bench lock clean
 
 ifeq ($(OS),Windows_NT)
 BIN := Scripts
@@ -33,6 +33,7 @@ NOTEBOOKS ?=
 MUTANTS_ARGS ?=
 REFERENCES_ARGS ?=
 SITE_ARGS ?=
+SLIDES_ARGS ?=
 
 # Unit, property and notebook tests in one call. Each notebook runs from top to bottom in one worker, in strict mode
 # (a failing check raises), and every stored output is compared.
@@ -73,6 +74,11 @@ site: env ## the lessons as web pages in site/, which need no kernel and no netw
 	@$(BOOTSTRAP) --extra site
 	@cd tools/web && npm ci --silent --no-audit --no-fund
 	@$(PY) tools/build_site.py $(SITE_ARGS)
+
+slides: env ## a deck of slides for each lesson in site/slides/, explorers and questions alive (needs Node)
+	@command -v npm >/dev/null || { echo "The slides need Node with npm: install it and run the command again." >&2; exit 1; }
+	@cd tools/web && npm ci --silent --no-audit --no-fund
+	@$(PY) tools/build_slides.py $(SLIDES_ARGS)
 
 lint: env ## ruff: rules and format, in .py and .ipynb
 	$(PY) -m ruff check .

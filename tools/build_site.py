@@ -15,6 +15,7 @@ import json
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -60,25 +61,33 @@ def fold(cell):
     cell["metadata"]["mystnb"] = {"code_prompt_show": first.lstrip("# ") if first.startswith("#") else "Code"}
 
 
-def picture(output, file):
+def size_of(png, metadata):
+    """The width and height at which a picture is shown, as HTML attributes: a page keeps the room until it is there."""
+    width, height = struct.unpack(">II", png[16:24])
+    shown = metadata.get("width", width)
+    return f'width="{shown}" height="{round(height * shown / width)}"'
+
+
+def picture(output, file, address):
     """HTML of a stored picture, written into a file; its words are the caption, and tell it to those who cannot see."""
-    file.write_bytes(base64.b64decode(text(output["data"]["image/png"])))
+    png = base64.b64decode(text(output["data"]["image/png"]))
+    file.write_bytes(png)
     metadata = output["metadata"].get("image/png", {})
     caption = metadata.get("alt") or text(output["data"].get("text/plain", ""))
-    width = f' width="{metadata["width"]}"' if "width" in metadata else ""
-    source = f"_static/pictures/{file.name}"
     words = html.escape(caption)
+    kind = "still photo" if output["metadata"].get("needs_background") == "light" else "still"
+    size = size_of(png, metadata)
     return (
-        f'<figure class="still"><img src="{source}" alt="{words}"{width} loading="lazy">'
+        f'<figure class="{kind}"><img src="{address}/{file.name}" alt="{words}" {size} loading="lazy">'
         f"<figcaption>{words}</figcaption></figure>"
     )
 
 
-def shown(output, file):
+def shown(output, file, address):
     """The output as the site shows it: pictures and the places of widgets as HTML, all else as it is."""
     data = output.get("data", {})
     if "image/png" in data:
-        still = picture(output, file)
+        still = picture(output, file, address)
     elif "text/html" in data:
         still = with_links_to_pages(text(data["text/html"]))
     elif VIEW in data:
@@ -114,8 +123,8 @@ def with_links_to_pages(value):
 # Pages
 
 
-def page(nb, name, pictures):
-    """The notebook as myst-nb shall read it, with what its widgets hold on the page itself."""
+def prepared(nb, name, pictures, address="_static/pictures"):
+    """(a copy of the notebook with what its cells show as HTML, what its widgets hold). Pictures become files."""
     nb = widget_state.complete(json.loads(json.dumps(nb)))
     models = with_links_to_pages(widget_state.models_of(nb))
     nb["metadata"].pop("widgets", None)
@@ -123,16 +132,27 @@ def page(nb, name, pictures):
         if cell["cell_type"] == "code":
             fold(cell)
             outputs = enumerate(without_captions(cell["outputs"]))
-            cell["outputs"] = [shown(output, pictures / f"{name}-{number}-{k}.png") for k, output in outputs]
+            cell["outputs"] = [shown(output, pictures / f"{name}-{number}-{k}.png", address) for k, output in outputs]
+    return nb, models
+
+
+def state_on_page(models):
+    state = json.dumps(models, ensure_ascii=False).replace("</", "<\\/")
+    return f'<script type="application/json" id="widget-state">{state}</script>'
+
+
+def page(nb, name, pictures):
+    """The notebook as myst-nb shall read it, with what its widgets hold on the page itself."""
+    nb, models = prepared(nb, name, pictures)
     if models:
-        state = json.dumps(models, ensure_ascii=False).replace("</", "<\\/")
-        nb["cells"].append(markdown(f'<script type="application/json" id="widget-state">{state}</script>'))
+        nb["cells"].append(markdown(state_on_page(models)))
     return nb | {"nbformat": 4, "nbformat_minor": 4}  # 4.4: a cell needs no id
 
 
 def run_it_yourself(name, repository):
     """The block under the head of a lesson: the notebook, and how to run it. Services are named if they can work."""
     links = [f'<a href="download/{name}.ipynb" download>Download the notebook</a>']
+    links += [f'<a href="slides/{name}.html">Slides</a>']
     get = '<p>With a copy of the repository and Python 3.11 or newer:</p>\n<pre tabindex="0">make env\nmake lab</pre>'
     github = re.fullmatch(r"https://github\.com/([\w.-]+/([\w.-]+?))(?:\.git)?/?", repository)
     if repository:
@@ -302,6 +322,9 @@ def build(out, repository):
         download.mkdir()
         for path in ROOT.glob("notebooks/*.ipynb"):
             (download / path.name).write_bytes(workbook.copy_of(path))
+        slides = [sys.executable, ROOT / "tools" / "build_slides.py", made / "slides", "--pages", ".."]
+        if subprocess.run(slides, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL).returncode:
+            raise SiteError("The slides could not be built, see above.")
         shutil.rmtree(made / "_sources", ignore_errors=True)
         for unneeded in [".buildinfo", "objects.inv", "_static/scripts/fontawesome.js", *made.glob("_static/**/*.map")]:
             (made / unneeded).unlink(missing_ok=True)
