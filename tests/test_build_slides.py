@@ -159,6 +159,11 @@ def test_code_and_what_it_prints_share_a_slide_if_they_fit():
     assert 'class="printed"' not in body(first) and 'class="code"' not in body(second)
 
 
+def test_printed_lines_break_only_where_they_are_longer_than_a_slide():
+    assert 'class="printed"' in build_slides.as_printed("x" * 100)
+    assert 'class="printed wrapped"' in build_slides.as_printed("x" * 101)
+
+
 def test_code_without_output_joins_what_comes_next_unless_there_are_words_between():
     assert kinds_of(words("## 1"), code("x = 1\n" * 9), code("x", printed("1"))) == ["section", "code"]
     assert kinds_of(words("## 1"), code("x = 1\n" * 9), words("Now."), code("x", printed("1"))) == [

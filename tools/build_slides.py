@@ -35,6 +35,7 @@ SOURCES = WEB / "slides"
 LEAD_WORDS = 60  # a first paragraph under a heading stands on the slide if it is no longer
 CODE_LINES = 8  # and so does code without output
 LINES = 19  # of code and what it prints, on one slide
+COLUMNS = 100  # of a printed line
 REFERENCES = 5  # on one slide
 ROWS = 11  # of a table on one slide; a row with more than ROW letters counts as two
 ROW = 95
@@ -124,17 +125,23 @@ def count_words(source):
     return len(re.findall(r"[^\W_]\S*", source))
 
 
+def squeezed(source):
+    """Code with one empty line where there are two: on a slide they cost size."""
+    return re.sub(r"\n{3,}", "\n\n", source)
+
+
 def as_code(source):
-    return (
-        f'<pre class="code"><code>{highlight(source, PythonLexer(), HtmlFormatter(nowrap=True)).rstrip()}</code></pre>'
-    )
+    colored = highlight(squeezed(source), PythonLexer(), HtmlFormatter(nowrap=True))
+    return f'<pre class="code"><code>{colored.rstrip()}</code></pre>'
 
 
 def as_printed(words):
+    """What a cell printed. It breaks its lines only where one is longer than COLUMNS."""
+    kind = "printed wrapped" if any(len(line) > COLUMNS for line in words.splitlines()) else "printed"
     marked = re.sub(
         r"^(PASS|FAIL|TODO)\b", r'<b class="\1">\1</b>', html.escape(words.rstrip("\n")), flags=re.MULTILINE
     )
-    return f'<pre class="printed">{marked}</pre>'
+    return f'<pre class="{kind}">{marked}</pre>'
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -301,7 +308,7 @@ class Deck:
 
     def visible(self, source, printed):
         """Code and what it prints: on the slide before, if that is open and has room; on one; or on two."""
-        lines, more = len(source.splitlines()), len(printed.splitlines())
+        lines, more = len(squeezed(source).splitlines()), len(printed.splitlines())
         slide = self.slide
         room = CODE_LINES if slide.kind in ("section", "title") else LINES
         joins = self.together and not slide.printed and slide.lines + lines + more <= room
