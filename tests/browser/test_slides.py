@@ -214,6 +214,21 @@ def test_a_question_answers_a_guess_and_keeps_it(present):
     assert page.locator(".present .quiz input").nth(1).is_checked()
 
 
+def test_a_fresh_deck_shows_no_answer_of_before_and_leaves_none_behind(present):
+    page = present()
+    answer = "document.querySelectorAll('.is-question input:checked').length"
+    page.evaluate("document.querySelector('.is-question input').click()")
+    page.evaluate("document.querySelector('.is-question .quiz-check').click()")
+    fresh = page.context.new_page()
+    fresh.goto(page.url.partition("#")[0] + "?fresh")
+    fresh.wait_for_function(READY)
+    assert (page.evaluate(answer), fresh.evaluate(answer)) == (1, 0)
+    fresh.evaluate("document.querySelectorAll('.is-question input')[1].click()")
+    fresh.evaluate("document.querySelector('.is-question .quiz-check').click()")
+    assert fresh.evaluate(answer) == 1 and fresh.locator(".quiz-feedback strong").count() == 1
+    assert page.evaluate("document.querySelector('.is-question input').checked")
+
+
 def test_every_widget_is_alive_and_formulas_are_typeset_from_local_files(present):
     for name in ("14_choosing_a_norm", "04_layer_norm"):
         page = present(name)
