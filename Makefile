@@ -3,7 +3,7 @@
 # with spaces.
 
 .DEFAULT_GOAL := help
-.PHONY: help env lab reset test notebooks lesson site teaching references lint test-lowest test-browser test-anywhere mutants bench lock clean
+.PHONY: help env lab reset test notebooks lesson site slides teaching references lint test-lowest test-browser test-anywhere mutants bench lock clean
 
 ifeq ($(OS),Windows_NT)
 BIN := Scripts
@@ -29,6 +29,8 @@ BOOTSTRAP := $(FIND) "$$python" tools/bootstrap.py $(if $(PYTHON),--this-python)
 # images for containers often forbid it.
 unexport PYTHONDONTWRITEBYTECODE
 
+NEED_NPM := command -v npm >/dev/null || { echo "This needs Node with npm: install it and run the command again." >&2; exit 1; }
+
 LESSON ?=
 NAME ?=
 LAB_ARGS ?=
@@ -38,6 +40,7 @@ MUTANTS_ARGS ?=
 REFERENCES_ARGS ?=
 SITE_ARGS ?=
 TEACHING_ARGS ?=
+SLIDES_ARGS ?=
 
 # Unit, property and notebook tests in one call. Each notebook runs from top to bottom in one worker, in strict mode
 # (a failing check raises), and every stored output is compared.
@@ -74,15 +77,20 @@ references: env ## run the frameworks of lesson 13 and store what they answer (U
 	@$(PY) tools/references.py $(REFERENCES_ARGS)
 
 site: env ## the lessons as web pages in site/, which need no kernel and no network (needs Node)
-	@command -v npm >/dev/null || { echo "The site needs Node with npm: install it and run the command again." >&2; exit 1; }
+	@$(NEED_NPM)
 	@$(BOOTSTRAP) --extra site
 	@cd tools/web && npm ci --silent --no-audit --no-fund
 	@$(PY) tools/build_site.py $(SITE_ARGS)
 
 teaching: env ## a page for the teacher and a printable handout for each lesson, in teaching/ (needs Node)
-	@command -v npm >/dev/null || { echo "The formulas need Node with npm: install it and run the command again." >&2; exit 1; }
+	@$(NEED_NPM)
 	@cd tools/web && npm ci --silent --no-audit --no-fund
 	@$(PY) tools/teaching.py $(TEACHING_ARGS)
+
+slides: env ## a deck of slides for each lesson in site/slides/, explorers and questions alive (needs Node)
+	@$(NEED_NPM)
+	@cd tools/web && npm ci --silent --no-audit --no-fund
+	@$(PY) tools/build_slides.py $(SLIDES_ARGS)
 
 lint: env ## ruff: rules and format, in .py and .ipynb
 	$(PY) -m ruff check .

@@ -15,6 +15,7 @@ import json
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -24,6 +25,8 @@ from pathlib import Path
 
 import widget_state
 import workbook
+from replace_folder import NotOurs, check_place, replace_folder
+from typeset import KATEX, copy_katex
 from widget_state import VIEW, text
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -60,25 +63,33 @@ def fold(cell):
     cell["metadata"]["mystnb"] = {"code_prompt_show": first.lstrip("# ") if first.startswith("#") else "Code"}
 
 
-def picture(output, file):
+def size_of(png, metadata):
+    """The width and height at which a picture is shown, as HTML attributes: a page keeps the room until it is there."""
+    width, height = struct.unpack(">II", png[16:24])
+    shown = metadata.get("width", width)
+    return f'width="{shown}" height="{round(height * shown / width)}"'
+
+
+def picture(output, file, address):
     """HTML of a stored picture, written into a file; its words are the caption, and tell it to those who cannot see."""
-    file.write_bytes(base64.b64decode(text(output["data"]["image/png"])))
+    png = base64.b64decode(text(output["data"]["image/png"]))
+    file.write_bytes(png)
     metadata = output["metadata"].get("image/png", {})
     caption = metadata.get("alt") or text(output["data"].get("text/plain", ""))
-    width = f' width="{metadata["width"]}"' if "width" in metadata else ""
-    source = f"_static/pictures/{file.name}"
     words = html.escape(caption)
+    kind = "still photo" if output["metadata"].get("needs_background") == "light" else "still"
+    size = size_of(png, metadata)
     return (
-        f'<figure class="still"><img src="{source}" alt="{words}"{width} loading="lazy">'
+        f'<figure class="{kind}"><img src="{address}/{file.name}" alt="{words}" {size} loading="lazy">'
         f"<figcaption>{words}</figcaption></figure>"
     )
 
 
-def shown(output, file):
+def shown(output, file, address):
     """The output as the site shows it: pictures and the places of widgets as HTML, all else as it is."""
     data = output.get("data", {})
     if "image/png" in data:
-        still = picture(output, file)
+        still = picture(output, file, address)
     elif "text/html" in data:
         still = with_links_to_pages(text(data["text/html"]))
     elif VIEW in data:
@@ -114,8 +125,8 @@ def with_links_to_pages(value):
 # Pages
 
 
-def page(nb, name, pictures):
-    """The notebook as myst-nb shall read it, with what its widgets hold on the page itself."""
+def prepared(nb, name, pictures, address="_static/pictures"):
+    """(a copy of the notebook with what its cells show as HTML, what its widgets hold). Pictures become files."""
     nb = widget_state.complete(json.loads(json.dumps(nb)))
     models = with_links_to_pages(widget_state.models_of(nb))
     nb["metadata"].pop("widgets", None)
@@ -123,16 +134,27 @@ def page(nb, name, pictures):
         if cell["cell_type"] == "code":
             fold(cell)
             outputs = enumerate(without_captions(cell["outputs"]))
-            cell["outputs"] = [shown(output, pictures / f"{name}-{number}-{k}.png") for k, output in outputs]
+            cell["outputs"] = [shown(output, pictures / f"{name}-{number}-{k}.png", address) for k, output in outputs]
+    return nb, models
+
+
+def state_on_page(models):
+    state = json.dumps(models, ensure_ascii=False).replace("</", "<\\/")
+    return f'<script type="application/json" id="widget-state">{state}</script>'
+
+
+def page(nb, name, pictures):
+    """The notebook as myst-nb shall read it, with what its widgets hold on the page itself."""
+    nb, models = prepared(nb, name, pictures)
     if models:
-        state = json.dumps(models, ensure_ascii=False).replace("</", "<\\/")
-        nb["cells"].append(markdown(f'<script type="application/json" id="widget-state">{state}</script>'))
+        nb["cells"].append(markdown(state_on_page(models)))
     return nb | {"nbformat": 4, "nbformat_minor": 4}  # 4.4: a cell needs no id
 
 
 def run_it_yourself(name, repository):
     """The block under the head of a lesson: the notebook, and how to run it. Services are named if they can work."""
     links = [f'<a href="download/{name}.ipynb" download>Download the notebook</a>']
+    links += [f'<a href="slides/{name}.html">Slides</a>']
     get = '<p>With a copy of the repository and Python 3.11 or newer:</p>\n<pre tabindex="0">make env\nmake lab</pre>'
     github = re.fullmatch(r"https://github\.com/([\w.-]+/([\w.-]+?))(?:\.git)?/?", repository)
     if repository:
@@ -272,20 +294,16 @@ def write_source(source, static, repository):
         # A lesson names the glossary so that the learner's copy in workbook/ finds it, too.
         text = json.dumps(nb).replace("../notebooks/glossary.md", "glossary.md")
         (source / f"{name}.ipynb").write_text(text, encoding="utf-8")
-    katex = WEB / "node_modules" / "katex" / "dist"
-    if not katex.is_dir():
+    if not KATEX.is_dir():
         raise SiteError("KaTeX is not installed: run `make site`, which needs Node and npm.")
-    shutil.copytree(katex, static / "katex", ignore=lambda _, names: [n for n in names if not used_of_katex(n)])
+    copy_katex(static / "katex")
     return len(lessons)
-
-
-def used_of_katex(name):
-    return name in ("katex.min.css", "fonts") or name.endswith(".woff2")
 
 
 def build(out, repository):
     """Write the site; return (number of lessons, Sphinx's warnings)."""
     out = Path(out).resolve()
+    check_place(out)
     with tempfile.TemporaryDirectory() as folder:
         source, static = Path(folder) / "source", Path(folder) / "static"
         source.mkdir()
@@ -302,12 +320,14 @@ def build(out, repository):
         download.mkdir()
         for path in ROOT.glob("notebooks/*.ipynb"):
             (download / path.name).write_bytes(workbook.copy_of(path))
+        slides = [sys.executable, ROOT / "tools" / "build_slides.py", made / "slides", "--pages", ".."]
+        if subprocess.run(slides, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL).returncode:
+            raise SiteError("The slides could not be built, see above.")
         shutil.rmtree(made / "_sources", ignore_errors=True)
         for unneeded in [".buildinfo", "objects.inv", "_static/scripts/fontawesome.js", *made.glob("_static/**/*.map")]:
             (made / unneeded).unlink(missing_ok=True)
         (made / ".nojekyll").touch()  # GitHub Pages leaves folders that begin with _ as they are
-        shutil.rmtree(out, ignore_errors=True)
-        shutil.copytree(made, out)
+        replace_folder(made, out)
     return count, warnings
 
 
@@ -322,7 +342,7 @@ def main(arguments=None):
     began = time.monotonic()
     try:
         count, warnings = build(options.out, options.repository)
-    except SiteError as reason:
+    except (SiteError, NotOurs) as reason:
         print(reason, file=sys.stderr)
         return 1
     print(f"{count} lessons in {time.monotonic() - began:.0f} s: open {Path(options.out) / 'index.html'}")

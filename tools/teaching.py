@@ -14,17 +14,18 @@ import re
 import shutil
 import struct
 import sys
+import tempfile
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
 import minutes
-from typeset import typeset
+from replace_folder import NotOurs, check_place, replace_folder
+from typeset import KATEX, copy_katex, typeset
 from widget_state import text
 
 ROOT = Path(__file__).resolve().parent.parent
 WEB = ROOT / "tools" / "web"
-KATEX = WEB / "node_modules" / "katex" / "dist"
 TITLE = re.compile(r"# (\d\d) ([^:\n]+)(?:: ([^\n]+))?")
 TIME = re.compile(r"\*\*Time\*\*\D+(\d+) minutes\D+(\d+) minutes")
 CLASS = 45  # minutes
@@ -259,14 +260,16 @@ def pages(lessons, formula=typeset):
 
 def write(out):
     out = Path(out).resolve()
+    check_place(out)
     files = pages([read_lesson(path) for path in sorted(ROOT.glob("notebooks/*.ipynb"))])
-    shutil.rmtree(out, ignore_errors=True)
-    (out / "pictures").mkdir(parents=True)
-    for name, content in files.items():
-        (out / name).write_bytes(content if isinstance(content, bytes) else content.encode("utf-8"))
-    shutil.copy(WEB / "teaching" / "teaching.css", out)
-    shutil.copytree(KATEX / "fonts", out / "katex" / "fonts", ignore=shutil.ignore_patterns("*.ttf", "*.woff"))
-    shutil.copy(KATEX / "katex.min.css", out / "katex")
+    with tempfile.TemporaryDirectory() as folder:
+        made = Path(folder) / "teaching"
+        (made / "pictures").mkdir(parents=True)
+        for name, content in files.items():
+            (made / name).write_bytes(content if isinstance(content, bytes) else content.encode("utf-8"))
+        shutil.copy(WEB / "teaching" / "teaching.css", made)
+        copy_katex(made / "katex")
+        replace_folder(made, out)
 
 
 def main(arguments=None):
@@ -276,7 +279,11 @@ def main(arguments=None):
     if not KATEX.is_dir():
         print("KaTeX is not installed: run `make teaching`, which needs Node and npm.", file=sys.stderr)
         return 1
-    write(out)
+    try:
+        write(out)
+    except NotOurs as reason:
+        print(reason, file=sys.stderr)
+        return 1
     print(f"Open {Path(out) / 'index.html'}")
     return 0
 

@@ -2,10 +2,13 @@
 
 import functools
 import json
+import shutil
 import subprocess
 from pathlib import Path
 
-PROGRAM = Path(__file__).resolve().parent / "web" / "typeset.mjs"
+WEB = Path(__file__).resolve().parent / "web"
+PROGRAM = WEB / "typeset.mjs"
+KATEX = WEB / "node_modules" / "katex" / "dist"
 
 
 @functools.cache
@@ -24,3 +27,10 @@ def typeset(formula, display, output="htmlAndMathml"):
     if "error" in answer:
         raise ValueError(f"KaTeX cannot read the formula {formula!r}: {answer['error']}")
     return answer["html"]
+
+
+def copy_katex(folder):
+    """Put the style sheet and the fonts that typeset formulas need into a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    shutil.copy(KATEX / "katex.min.css", folder)
+    shutil.copytree(KATEX / "fonts", folder / "fonts", ignore=shutil.ignore_patterns("*.woff", "*.ttf"))

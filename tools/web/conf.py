@@ -3,19 +3,19 @@
 `tools/build_site.py` writes the pages and calls Sphinx with this folder's settings.
 """
 
-import functools
 import html
 import itertools
-import json
 import os
 import re
-import subprocess
+import sys
 from pathlib import Path
 
 from docutils import nodes
 from myst_nb.sphinx_ import HideCodeCellNode
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+from typeset import typeset  # noqa: E402
 
 project = "Normalization Notebooks"
 html_title = project
@@ -56,25 +56,7 @@ html_theme_options = {
 
 
 # ----------------------------------------------------------------------------------------------------
-# Formulas: typeset by KaTeX while the site is built, so a page needs only its style sheet and fonts
-
-
-@functools.cache
-def typesetter():
-    command = ["node", str(HERE / "typeset.mjs")]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8")
-
-
-@functools.cache
-def typeset(formula, display):
-    """HTML of a formula, with MathML inside for screen readers."""
-    node = typesetter()
-    node.stdin.write(json.dumps({"formula": formula, "display": display}) + "\n")
-    node.stdin.flush()
-    answer = json.loads(node.stdout.readline())
-    if "error" in answer:
-        raise ValueError(f"KaTeX cannot read the formula {formula!r}: {answer['error']}")
-    return answer["html"]
+# Formulas
 
 
 def visit_math(translator, node):
