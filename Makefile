@@ -3,7 +3,7 @@
 # with spaces.
 
 .DEFAULT_GOAL := help
-.PHONY: help env lab reset test notebooks lesson site references lint test-lowest test-browser test-anywhere mutants bench lock clean
+.PHONY: help env lab reset test notebooks lesson site class references lint test-lowest test-browser test-anywhere test-class mutants bench lock clean
 
 ifeq ($(OS),Windows_NT)
 BIN := Scripts
@@ -74,6 +74,12 @@ site: env ## the lessons as web pages in site/, which need no kernel and no netw
 	@cd tools/web && npm ci --silent --no-audit --no-fund
 	@$(PY) tools/build_site.py $(SITE_ARGS)
 
+class: env ## a JupyterHub for a class, for trial (CLASS_REPOSITORY=... CLASS_PASSWORD=..., see class/README.md)
+	@command -v npm >/dev/null || { echo "The class needs Node with npm: install it and run the command again." >&2; exit 1; }
+	@$(BOOTSTRAP) --extra class
+	@cd class && { [ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --silent --no-audit --no-fund; }
+	@$(PY) -m jupyterhub --config class/jupyterhub_config.py
+
 lint: env ## ruff: rules and format, in .py and .ipynb
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
@@ -97,6 +103,11 @@ test-anywhere: env ## lessons in unusual conditions: other folders, orders, exec
 	EVERY_LESSON=1 $(STRICT) $(PY) -m pytest tests/anywhere tests/test_security.py tests/test_save.py tests/test_record.py \
 	tests/test_pictures.py -n logical --maxprocesses=4 --dist worksteal $(TEST_ARGS)
 
+test-class: env ## a class of three scripted students on a JupyterHub, and their assignments (needs Node and git)
+	@$(BOOTSTRAP) --extra class
+	@if [ -f class/package.json ]; then cd class && npm ci --silent --no-audit --no-fund; fi
+	$(STRICT) $(PY) -m pytest tests/classroom tests/test_class.py $(TEST_ARGS)
+
 bench: env ## measure the speeds and sizes that the lessons promise; stores nothing
 	@OMP_NUM_THREADS=1 $(PY) tools/bench.py $(BENCH_ARGS)
 
@@ -105,5 +116,5 @@ lock: env ## resolve pyproject.toml into requirements.lock (LOCK_ARGS="--upgrade
 	--no-emit-index-url --no-emit-find-links --no-header --quiet --output-file requirements.lock $(LOCK_ARGS)
 
 clean: ## remove environments and caches; workbook/ stays
-	rm -rf .venv .venv-lowest .venv-newest .pytest_cache .hypothesis .ruff_cache mutants site tests/browser/node_modules tools/web/node_modules
+	rm -rf .venv .venv-lowest .venv-newest .pytest_cache .hypothesis .ruff_cache mutants site tests/browser/node_modules tools/web/node_modules class/node_modules
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
