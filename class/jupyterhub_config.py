@@ -79,7 +79,8 @@ state.chmod(0o700)
 
 # ---- the hub and its proxy
 c.JupyterHub.bind_url = address.geturl()
-c.ConfigurableHTTPProxy.command = [str(proxy), "--log-level=warn"]
+c.ConfigurableHTTPProxy.command = [str(proxy)]
+c.ConfigurableHTTPProxy.log_level = "warn"
 c.ConfigurableHTTPProxy.api_url = f"http://127.0.0.1:{address.port + 1}"
 c.ConfigurableHTTPProxy.pid_file = str(state / "proxy.pid")
 c.JupyterHub.hub_bind_url = f"http://127.0.0.1:{address.port + 2}"
@@ -105,7 +106,7 @@ c.SimpleLocalProcessSpawner.home_dir_template = (
     str(state / "homes").replace("{", "{{").replace("}", "}}") + "/{username}"
 )
 c.Spawner.cmd = [sys.executable, str(HERE / "start_server.py")]
-c.Spawner.args = ["--log-level=WARN"]
+c.Spawner.args = ["--log-level=ERROR"]  # a terminal that thirty servers share
 if os.geteuid() == 0:
     c.Spawner.args.append("--allow-root")
 c.Spawner.default_url = "/lab/tree/lessons/workbook/00_start_here.ipynb"

@@ -112,11 +112,15 @@ class Hub:
         return RuntimeError(f"the hub has ended:\n{self.log.read_text()[-2000:]}")
 
     async def is_up(self):
-        async with httpx.AsyncClient(base_url=self.address) as client:
+        # The hub itself first, since the proxy complains about each question that it cannot pass on.
+        waiting = [f"http://127.0.0.1:{self.port + 2}/hub/health", f"{self.address}/hub/health"]
+        async with httpx.AsyncClient() as client:
             for _ in range(600):
                 with contextlib.suppress(httpx.TransportError):
-                    if (await client.get("/hub/health")).status_code == 200:
-                        return
+                    if (await client.get(waiting[0])).status_code == 200:
+                        waiting.pop(0)
+                if not waiting:
+                    return
                 if self.process.poll() is not None:
                     break
                 await asyncio.sleep(0.1)

@@ -86,7 +86,10 @@ def free_name(path, word):
 
 def keep_edited_lessons(lessons, say):
     """Move each lesson that the student has changed in notebooks/, and the teacher too, to the workbook."""
+    before = run(["git", "rev-parse", "@{upstream}"], lessons).strip()
     run(["git", "fetch", "--quiet"], lessons)
+    # In a history that was rewritten, what the teacher took back would be merged as the student's: an error instead.
+    run(["git", "merge-base", "--is-ancestor", before, "@{upstream}"], lessons)
     base = run(["git", "merge-base", "HEAD", "@{upstream}"], lessons).strip()
     changed = ["git", "diff", "-z", "--name-only", "--diff-filter=M", base]
     mine = names(run([*changed, "--", "notebooks"], lessons))

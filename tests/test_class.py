@@ -7,6 +7,7 @@ too; elsewhere a stand-in does, which merges as it does.
 import importlib.util
 import json
 import os
+import re
 import runpy
 import shutil
 import subprocess
@@ -287,22 +288,23 @@ def test_a_command_that_takes_too_long_is_ended_with_what_it_started(server, mon
     assert done.stdout.strip()[:1] in (b"", b"Z")
 
 
-@pytest.mark.parametrize("damage", ["no .git", "an empty .git", "the teacher rewrote the history"])
+@pytest.mark.parametrize("damage", ["no .git", "an empty .git", "another history", "an amended commit"])
 def test_a_clone_that_cannot_follow_is_kept_and_made_anew(room, monkeypatch, damage):
     room.start()
     write_notebook(room.workbook / "01_one.ipynb", "my answer")
     (room.lessons / "my file.txt").write_text("mine")
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(room.home))
     git(room.home.parent, "init", "--quiet")  # a home folder may lie in somebody's repository
-    if damage == "the teacher rewrote the history":
+    if damage == "another history":
         git(room.teacher, "checkout", "--quiet", "--orphan", "other")
         git(room.teacher, "branch", "--quiet", "-D", "main")
         git(room.teacher, "branch", "--quiet", "-m", "main")
-    else:
+    elif damage != "an amended commit":
         shutil.rmtree(room.lessons / ".git")
         if damage == "an empty .git":
             (room.lessons / ".git").mkdir()
-    room.teach("02_two", "new")
+    write_notebook(room.teacher / "notebooks" / "02_two.ipynb", "new")
+    room.push("--amend" if damage == "an amended commit" else "--quiet")
     news = room.start()
     assert (
         news[0] == "The folder lessons could not follow the teacher's and was made anew; the old one is lessons_kept-1."
@@ -460,6 +462,18 @@ def test_a_missing_proxy_ends_in_one_sentence(configure):
     shutil.rmtree(configure.folder / "node_modules")
     with pytest.raises(SystemExit, match="The proxy is not installed: run `npm ci` in class/"):
         configure()
+
+
+def test_the_guide_and_the_settings_name_the_same_variables_and_files():
+    guide, settings = ((ROOT / "class" / name).read_text() for name in ("README.md", "jupyterhub_config.py"))
+    explained = set(re.findall(r"^    (CLASS_[A-Z_]+) {2,}", settings.split('"""')[1], re.MULTILINE))
+    used = {f"CLASS_{name}" for name in re.findall(r"(?:setting|whole_number)\(\"([A-Z_]+)", settings)}
+    assert explained == used | {"CLASS_BRANCH"}
+    assert set(re.findall(r"CLASS_[A-Z_]+", guide)) <= explained
+    links = re.findall(r"\]\(([^)#:]+)\)", guide)
+    assert links and all((ROOT / "class" / link).exists() for link in links)
+    headings = {heading.lower().replace(" ", "-") for heading in re.findall(r"^## (.*)", guide, re.MULTILINE)}
+    assert set(re.findall(r"\]\(#([^)]+)\)", guide)) <= headings
 
 
 def test_the_proxy_is_locked_without_a_host():
