@@ -95,7 +95,7 @@ c.JupyterHub.cleanup_proxy = True
 c.JupyterHub.authenticator_class = "shared-password"
 c.SharedPasswordAuthenticator.user_password = password
 c.SharedPasswordAuthenticator.allow_all = True
-c.Authenticator.username_pattern = r"\w[\w.@-]{0,40}"  # it names a folder
+c.Authenticator.username_pattern = r"^\w[\w.@-]{0,40}\Z"  # it names a folder
 c.JupyterHub.template_vars = {
     "announcement_login": "Choose a name without spaces, the same one every time. The password is that of the class."
 }

@@ -433,6 +433,14 @@ def test_the_hub_keeps_its_state_beside_its_settings_or_where_it_is_told(configu
     assert configure(STATE=str(tmp_path / "s")).JupyterHub.cookie_secret_file == str(tmp_path / "s" / "cookie_secret")
 
 
+def test_a_name_is_one_folder_in_the_state(configure):
+    pattern = configure().Authenticator.username_pattern
+    for name in ("anna", "müller", "o.neil-2", "anna@example.org"):
+        assert re.match(pattern, name), name
+    for name in ("", "anna b", "..", ".anna", "a/../../b", "a/b", "anna\n", "x" * 42):
+        assert not re.match(pattern, name), name
+
+
 def test_a_folder_is_a_repository_too_wherever_a_server_starts(configure, room, monkeypatch):
     monkeypatch.chdir(room.teacher.parent)
     c = configure(REPOSITORY=room.teacher.name)
