@@ -3,7 +3,7 @@
 # with spaces.
 
 .DEFAULT_GOAL := help
-.PHONY: help env lab reset test notebooks lesson site slides teaching references lint test-lowest test-browser test-anywhere mutants bench lock clean
+.PHONY: help env lab reset test notebooks lesson site slides teaching class references lint test-class test-lowest test-browser test-anywhere mutants bench lock clean
 
 ifeq ($(OS),Windows_NT)
 BIN := Scripts
@@ -92,6 +92,12 @@ slides: env ## a deck of slides for each lesson in site/slides/, explorers and q
 	@cd tools/web && npm ci --silent --no-audit --no-fund
 	@$(PY) tools/build_slides.py $(SLIDES_ARGS)
 
+class: env ## a JupyterHub for a class, for trial (CLASS_REPOSITORY=... CLASS_PASSWORD=..., see class/README.md)
+	@$(NEED_NPM)
+	@$(BOOTSTRAP) --extra class
+	@cd class && { [ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --silent --no-audit --no-fund; }
+	@$(PY) -m jupyterhub --config class/jupyterhub_config.py
+
 lint: env ## ruff: rules and format, in .py and .ipynb
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
@@ -115,6 +121,11 @@ test-anywhere: env ## lessons in unusual conditions: other folders, orders, exec
 	EVERY_LESSON=1 $(STRICT) $(PY) -m pytest tests/anywhere tests/test_security.py tests/test_save.py tests/test_record.py \
 	tests/test_pictures.py -n logical --maxprocesses=4 --dist worksteal $(TEST_ARGS)
 
+test-class: env ## a class of three scripted students on a JupyterHub, and their assignments (needs Node and git)
+	@$(BOOTSTRAP) --extra class
+	@if [ -f class/package.json ]; then cd class && npm ci --silent --no-audit --no-fund; fi
+	$(STRICT) $(PY) -m pytest tests/classroom tests/test_class.py $(TEST_ARGS)
+
 bench: env ## measure the speeds and sizes that the lessons promise; stores nothing
 	@OMP_NUM_THREADS=1 $(PY) tools/bench.py $(BENCH_ARGS)
 
@@ -123,5 +134,6 @@ lock: env ## resolve pyproject.toml into requirements.lock (LOCK_ARGS="--upgrade
 	--no-emit-index-url --no-emit-find-links --no-header --quiet --output-file requirements.lock $(LOCK_ARGS)
 
 clean: ## remove environments and caches; workbook/ stays
-	rm -rf .venv .venv-lowest .venv-newest .pytest_cache .hypothesis .ruff_cache mutants site teaching tests/browser/node_modules tools/web/node_modules
+	rm -rf .venv .venv-lowest .venv-newest .pytest_cache .hypothesis .ruff_cache mutants site teaching
+	rm -rf tests/browser/node_modules tools/web/node_modules class/node_modules
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

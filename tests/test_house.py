@@ -134,7 +134,7 @@ def test_the_license_is_mit():
 def test_the_top_of_the_repository_holds_nothing_unexpected():
     expected = {
         *("README.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "environment.yml", "pyproject.toml"),
-        *("requirements.lock", ".gitignore", ".ci", ".github", "helpers", "notebooks", "tests", "tools"),
+        *("requirements.lock", ".gitignore", ".ci", ".github", "class", "helpers", "notebooks", "tests", "tools"),
     }
     made = re.compile(
         r"\.git|\.venv.*|workbook|site|teaching|__pycache__|\.\w+_cache|\.hypothesis|\.ipynb_checkpoints|\.idea|\.vscode"
