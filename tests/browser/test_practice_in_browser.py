@@ -348,6 +348,8 @@ def test_it_fits_its_page(open_tab, width):
         "document.querySelector('.practice').scrollWidth <= document.querySelector('.practice').clientWidth"
     )
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    table, frame = (page.locator(name).bounding_box() for name in (".practice-progress", ".practice-overview"))
+    assert table["x"] + table["width"] <= frame["x"] + frame["width"], "the last column is not cut"
 
 
 # In JupyterLab
