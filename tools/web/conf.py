@@ -159,6 +159,8 @@ def hide_folds_from_search(doctree):
 
 
 def fold_page(app, doctree, docname):
+    if docname == "progress":  # it names every lesson, so it would be found with each of them
+        app.env.metadata[docname]["nosearch"] = True
     cover_answers(doctree)
     hide_folds_from_search(doctree)
 
