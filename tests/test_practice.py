@@ -437,7 +437,8 @@ def test_a_file_that_is_taken_in_twice_changes_nothing_the_second_time():
 def test_a_file_of_before_the_moments_were_kept_is_still_read():
     old = {k: v for k, v in record(when="2026-11-02").items() if k not in ("at", "began")}
     text = json.dumps({"format": "normalization-notebooks answers 1", "answers": {"a/a1": old, "b/b1": old}})
-    found = run("readAnswers(...v)", text, cards(a1=record(when="2026-11-01", first=1), b1=record(when="2026-11-03", began=1)))
+    mine = cards(a1=record(when="2026-11-01", first=1), b1=record(when="2026-11-03", began=1))
+    found = run("readAnswers(...v)", text, mine)
     ((card, kept),) = found["kept"]
     assert (card["place"], kept["when"], kept["first"], found["older"]) == ("a1", "2026-11-02", 1, 1)
 
