@@ -59,6 +59,7 @@ _LAZY = {
     "arrows": "explorer",
     "text": "explorer",
     "Practice": "quiz",
+    "Progress": "quiz",
     "Quiz": "quiz",
     "Table": "table",
     "PALETTE": "theme",

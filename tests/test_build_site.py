@@ -102,6 +102,33 @@ def test_the_block_has_no_blank_line_which_would_end_its_html():
         assert "\n\n" not in build_site.run_it_yourself("01_x", repository)
 
 
+def test_what_fills_the_lines_of_progress_is_the_code_of_the_widgets_and_has_no_text_of_a_question():
+    script = build_site.progress_script()
+    quiz = ROOT / "helpers" / "quiz"
+    assert all(build_site.slim(quiz / name) in script for name in ("answers.js", "lessons.js"))
+    questions = [q for lesson in build_site.all_lessons() for q in lesson["questions"]]
+    assert len(questions) > 100 and all(f'"mark": "{q["mark"]}"' in script for q in questions)
+    assert not any(text in script for q in questions for text in [q["prompt"], *q["whys"]])
+
+
+def test_a_lesson_and_the_list_have_an_empty_line_for_the_progress_with_the_script_after_it(tmp_path):
+    nb = json.loads(LESSONS[1].read_text(encoding="utf-8"))
+    page = build_site.lesson_page(nb, LESSONS[1].stem, tmp_path, "")["cells"][1]["source"]
+    rows = build_site.lesson_list({LESSONS[1].stem: nb})
+    for text in (page, rows):
+        assert f'data-lesson="{LESSONS[1].stem}"></' in text
+        assert text.endswith(build_site.PROGRESS_SCRIPT) and text.count("<script") == 1
+    assert 'data-lesson=""></a>' in rows, "that of all lessons"
+
+
+def test_the_lines_of_the_search_leave_out_scripts_and_folds():
+    pytest.importorskip("docutils")
+    import search_lines
+
+    source = "<p>A <b>mean</b> &lt; 1</p><script>x</script><details open><p>secret</p></details><p>end<details>also"
+    assert [line for line in search_lines.lines_of_html(source) if line] == ["A mean < 1", "end"]
+
+
 def test_the_landing_page_has_the_chosen_explorer_and_every_lesson(tmp_path):
     lessons = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in LESSONS}
     _, cell = build_site.explorer_cell(lessons)

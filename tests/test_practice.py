@@ -4,6 +4,7 @@ network of lesson 15 that is to be mended.
 How it looks and answers is tried in `tests/browser/test_practice_in_browser.py`.
 """
 
+import calendar
 import html
 import itertools
 import json
@@ -11,6 +12,7 @@ import os
 import re
 import shutil
 import subprocess
+import time
 
 import numpy as np
 import pytest
@@ -18,7 +20,7 @@ import pytest
 from helpers.exercises import all_exercises, checker
 from helpers.exercises.checker import diagnose
 from helpers.exercises.practice import CLUMSY, FAULTS, RIGHT, _network
-from helpers.quiz import Practice, Quiz, lesson_names, read_questions
+from helpers.quiz import Practice, Progress, Quiz, lesson_names, read_questions
 from helpers.quiz.questions import FOLDER
 
 NODE = shutil.which("node")
@@ -41,10 +43,10 @@ globalThis.Date = class extends Clock {{
 """
 
 
-def run(expression, *values):
+def run(expression, *values, before=""):
     """The value of a JavaScript expression that may use the practice's own functions and `v`, the values; on TODAY."""
     call = f"const v = {json.dumps(values)};\nconsole.log(JSON.stringify({expression}));"
-    source = CLOCK + Practice.javascript + call
+    source = CLOCK + before + Practice.javascript + call
     command = [NODE, "--input-type=module", "-"]
     environment = os.environ | {"TZ": "UTC"}
     done = subprocess.run(command, input=source, capture_output=True, text=True, timeout=60, env=environment)
@@ -71,13 +73,31 @@ def test_the_days_that_python_knows_are_those_of_the_browser():
     assert f"const DAYS = {list(Practice.days)};" in Practice.javascript
 
 
-def test_practice_and_quiz_ask_and_keep_answers_with_the_same_code():
-    shared = "".join(line for line in Quiz.javascript.partition("function scoreOf(")[0])
-    for part in ("function ask(", "function answer(", "function forget(", "function boxAfter("):
-        assert part in shared and Practice.javascript.count(part) == 1
-    names = [re.findall(r"^(?:async )?function (\w+)", kind.javascript, re.MULTILINE) for kind in (Quiz, Practice)]
-    for found in names:
-        assert len(set(found)) == len(found)
+def test_all_three_keep_answers_with_the_same_code():
+    shared = Quiz.javascript.partition("function scoreOf(")[0]
+    for kind in (Practice, Progress):
+        assert kind.javascript.startswith(shared)
+        for part in ("function ask(", "function answer(", "function forget(", "function boxAfter("):
+            assert kind.javascript.count(part) == 1
+        names = re.findall(r"^(?:async )?function (\w+)", kind.javascript, re.MULTILINE)
+        assert len(set(names)) == len(names)
+
+
+def test_the_progress_is_sent_what_it_takes_to_judge_an_answer_and_no_text(practice):
+    progress = Progress()
+    for mine, whole in zip(progress.lessons, practice.lessons, strict=True):
+        assert (mine["name"], mine["title"], mine["to"]) == (whole["name"], whole["title"], f"{whole['name']}.ipynb")
+        for key, asked in zip(mine["questions"], whole["questions"], strict=True):
+            assert {**key, "options": len(key["options"])} == {
+                **{name: asked[name] for name in ("key", "right", "mark")},
+                "options": len(asked["options"]),
+            }
+    assert progress.practice == "15_practice.ipynb"
+    for text in progress._repr_mimebundle_()[0]["text/plain"], html.unescape(progress._as_html()):
+        assert all(
+            f"{each['name'][:2]} {each['title']}: {len(each['questions'])} q" in text for each in progress.lessons
+        )
+    progress.close()
 
 
 def test_the_twins_say_what_there_is_and_are_the_same_on_every_run(practice):
@@ -102,11 +122,18 @@ def test_a_title_with_markup_is_escaped_in_the_html_twin(practice):
 # Boxes and days, as the browser computes them
 
 
+def moment(day):
+    """The millisecond with which a day begins."""
+    return calendar.timegm(time.strptime(day, "%Y-%m-%d")) * 1000
+
+
 def record(choice=0, box=1, due=TODAY, when="2026-11-01", **more):
     return {
         "choice": choice,
         "right": choice == 0,
         "when": when,
+        "at": moment(when),
+        "began": moment(when),
         "tries": 1,
         "first": choice,
         "mark": "m",
@@ -157,6 +184,10 @@ def test_an_answer_moves_a_question_so(before, right, after):
     ("kept", "wanted"),
     [
         ({"choice": 0, "mark": "m"}, {"box": 1, "due": "2026-11-25", "first": 0, "tries": 1, "when": TODAY}),
+        ({"choice": 0, "mark": "m"}, {"at": moment(TODAY), "began": moment(TODAY)}),
+        (record(at="now", began=None), {"at": moment("2026-11-01"), "began": moment("2026-11-01")}),
+        (record(at=moment("2027-05-01")), {"at": moment("2026-11-01")}),  # a day to come
+        (record(began=moment("2026-11-20")), {"began": moment("2026-11-01")}),  # after its last answer
         ({"choice": 1, "mark": "m", "when": "2026-11-20"}, {"box": 0, "due": "2026-11-21", "right": False}),
         ({"choice": 0, "mark": "m", "when": "2027-05-01"}, {"when": TODAY}),
         (record(box="1"), {"box": 1, "due": "2026-11-04"}),
@@ -169,7 +200,7 @@ def test_an_answer_moves_a_question_so(before, right, after):
 )
 def test_what_a_kept_answer_lacks_or_cannot_be_is_made_good(kept, wanted):
     found = run("complete(...v)", kept, question())
-    assert set(found) == {"choice", "right", "when", "tries", "first", "mark", "box", "due"}
+    assert set(found) == set(record())
     assert found | wanted == found
 
 
@@ -189,6 +220,76 @@ def test_what_a_kept_answer_lacks_or_cannot_be_is_made_good(kept, wanted):
 )
 def test_an_answer_that_does_not_fit_its_question_is_none(kept):
     assert run("complete(...v)", kept, question()) is None
+
+
+# What a store keeps
+
+# A store without a page, and the events that it sends.
+STORE = """
+const kept = {};
+globalThis.localStorage = Object.create({
+    getItem: (key) => kept[key] ?? null, setItem(key, text) { this[key] = kept[key] = text; },
+    removeItem(key) { delete this[key]; delete kept[key]; },
+});
+const heard = [];
+globalThis.window = Object.assign(new EventTarget(), { dispatchEvent: ({ key }) => heard.push(key) });
+globalThis.document = new EventTarget();
+globalThis.StorageEvent = class extends Event { constructor(name, { key }) { super(name); this.key = key; } };
+"""
+
+
+@with_node
+def test_an_answer_is_added_to_what_another_tab_has_written_meanwhile():
+    turn = """(() => {
+        answer("a", v[0], 0);
+        kept.a = JSON.stringify({ ...JSON.parse(kept.a), choice: 2, first: 1, tries: 7, began: 5 });
+        kept.b = "of another tab";
+        answer("a", v[0], 1);
+        return [JSON.parse(kept.a), kept.b, heard];
+    })()"""
+    found, other, heard = run(turn, question(), before=STORE)
+    assert (found["choice"], found["first"], found["tries"], found["began"]) == (1, 1, 8, 5)
+    assert found["at"] == moment(TODAY) + 12 * 3600 * 1000
+    assert other == "of another tab" and heard == ["a", "a"]
+
+
+@with_node
+def test_to_forget_one_lesson_leaves_the_others_and_what_is_not_ours():
+    names = [
+        "normalization-notebooks/01_a/x",
+        "normalization-notebooks/01_a/y",
+        "normalization-notebooks/02_b/x",
+        "theme",
+    ]
+    turn = """(() => {
+        v[0].forEach((name) => localStorage.setItem(name, "{}"));
+        forget("01_a/");
+        const one = Object.keys(kept);
+        forget("");
+        return [one, Object.keys(kept)];
+    })()"""
+    assert run(turn, names, before=STORE) == [names[2:], ["theme"]]
+
+
+@with_node
+def test_whoever_follows_the_answers_is_called_at_once_and_then_once_for_all_changes_of_a_turn():
+    turn = """await (async () => {
+        const [calls, ending] = [[], new AbortController()];
+        window.dispatchEvent = EventTarget.prototype.dispatchEvent;
+        follow(() => calls.push(kept.a ?? null), ending.signal);
+        save("a", "1");
+        save("a", "2");
+        await 0;
+        document.dispatchEvent(new Event("visibilitychange"));
+        await 0;
+        window.dispatchEvent(new Event("pageshow"));
+        ending.abort();
+        await 0;
+        save("a", "3");
+        await 0;
+        return calls;
+    })()"""
+    assert run(turn, before=STORE) == [None, "2", "2"]
 
 
 # The order
@@ -253,6 +354,19 @@ def test_the_numbers_of_a_lesson_are_counted_from_its_answers():
 
 
 @with_node
+@pytest.mark.parametrize(
+    ("answers", "words"),
+    [
+        ({"a1": None, "a2": None}, "0 of 2 answered"),
+        ({"a1": record(due="2026-12-01"), "a2": None}, "1 of 2 answered"),
+        ({"a1": record(1, 0), "a2": record(), "a3": record(2, 0)}, "3 of 3 answered, 2 missed, 1 due"),
+    ],
+)
+def test_a_lesson_says_in_one_line_what_was_answered_missed_and_is_due(answers, words):
+    assert run("inWords(countsOf(...v))", cards(**answers), TODAY) == words
+
+
+@with_node
 def test_where_nothing_is_to_be_asked_the_next_day_is_named():
     deck = cards(a1=record(due="2026-12-01"), a2=record(due="2026-11-25"), a3=record(due="2026-11-25"))
     text = "Nothing is to be asked today. The next 2 questions will be due on 2026-11-25."
@@ -279,15 +393,54 @@ def test_what_is_written_to_a_file_is_read_from_it_again():
     [
         (None, record(), True),
         (record(when="2026-11-01"), record(1, 0, when="2026-11-02"), True),
-        (record(when="2026-11-02"), record(when="2026-11-01", tries=9), False),
-        (record(), record(tries=2), True),
-        (record(), record(1, 0), False),  # the same day and as many tries: what is here stays
+        (record(when="2026-11-02"), record(when="2026-11-01"), False),
+        (record(at=moment("2026-11-01") + 1), record(1, 0, at=moment("2026-11-01") + 2), True),  # of the same day
+        (record(), record(1, 0, tries=2), True),  # of the same moment: that with more tries
+        (record(), record(), False),
+        (record(), record(1, 0), False),  # of the same moment and as many tries: what is here stays
     ],
 )
 def test_of_two_answers_the_later_one_counts(mine, theirs, taken):
     text = json.dumps({"format": "normalization-notebooks answers 1", "answers": {"a/a1": theirs}})
     found = run("readAnswers(...v)", text, cards(a1=mine))
     assert (len(found["kept"]), found["older"]) == (1, 0) if taken else (0, 1)
+    if taken:
+        assert found["kept"][0][1]["choice"] == theirs["choice"]
+
+
+EARLY, MIDDLE, LATE = moment("2026-11-03"), moment("2026-11-10"), moment("2026-11-20")
+ON_THE_TRAIN = record(0, when="2026-11-20", at=LATE, began=EARLY, first=2, tries=3)
+AT_SCHOOL = record(1, 0, when="2026-11-10", at=MIDDLE, began=MIDDLE, tries=2)
+
+
+@with_node
+@pytest.mark.parametrize(("mine", "theirs"), [(ON_THE_TRAIN, AT_SCHOOL), (AT_SCHOOL, ON_THE_TRAIN)])
+def test_two_answers_become_one_with_the_later_choice_and_the_first_try_in_either_direction(mine, theirs):
+    assert run("merge(...v)", mine, theirs) == ON_THE_TRAIN
+    late = AT_SCHOOL | {"at": LATE + 1, "when": "2026-11-20"}
+    both = late | {"first": 2, "began": EARLY, "tries": 3}
+    other = {ON_THE_TRAIN["tries"]: ON_THE_TRAIN, AT_SCHOOL["tries"]: late}
+    assert run("merge(...v)", other[mine["tries"]], other[theirs["tries"]]) == both
+
+
+@with_node
+def test_a_file_that_is_taken_in_twice_changes_nothing_the_second_time():
+    text = "writeAnswers(v[0])"
+    mine, theirs = cards(a1=AT_SCHOOL, a2=None, a3=record()), cards(a1=ON_THE_TRAIN, a2=record(), a3=None)
+    (card, once), (_, new) = run(f"readAnswers({text}, v[1])", theirs, mine)["kept"]
+    assert (card["place"], once, new) == ("a1", ON_THE_TRAIN, record())
+    again = run(f"readAnswers({text}, v[1])", theirs, cards(a1=once, a2=new, a3=record()))
+    assert (again["kept"], again["older"]) == ([], 2)
+
+
+@with_node
+def test_a_file_of_before_the_moments_were_kept_is_still_read():
+    old = {k: v for k, v in record(when="2026-11-02").items() if k not in ("at", "began")}
+    text = json.dumps({"format": "normalization-notebooks answers 1", "answers": {"a/a1": old, "b/b1": old}})
+    mine = cards(a1=record(when="2026-11-01", first=1), b1=record(when="2026-11-03", began=1))
+    found = run("readAnswers(...v)", text, mine)
+    ((card, kept),) = found["kept"]
+    assert (card["place"], kept["when"], kept["first"], found["older"]) == ("a1", "2026-11-02", 1, 1)
 
 
 @with_node
@@ -310,22 +463,25 @@ def test_answers_to_questions_that_are_not_here_or_have_changed_are_counted_and_
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "This file cannot be read as JSON."),
-        ("{", "This file cannot be read as JSON."),
-        ("\x00\x01PNG", "This file cannot be read as JSON."),
-        ("null", "This file holds no answers of these lessons."),
-        ("[1, 2]", "This file holds no answers of these lessons."),
-        ('{"answers": {}}', "This file holds no answers of these lessons."),
-        ('{"format": "normalization-notebooks answers 2", "answers": {}}', "This file holds no answers of these"),
-        ('{"format": "normalization-notebooks answers 1"}', "The answers in this file are broken."),
-        ('{"format": "normalization-notebooks answers 1", "answers": [1]}', "The answers in this file are broken."),
-        ('{"format": "normalization-notebooks answers 1", "answers": null}', "The answers in this file are broken."),
+        ("", "This file cannot be read as JSON"),
+        ("{", "This file cannot be read as JSON"),
+        ("[" * 100_000, "This file cannot be read as JSON"),
+        ("\x00\x01PNG", "This file cannot be read as JSON"),
+        ("null", "This file holds no answers of these lessons"),
+        ("[1, 2]", "This file holds no answers of these lessons"),
+        ('{"answers": {}}', "This file holds no answers of these lessons"),
+        ('{"format": ["normalization-notebooks answers", 1]}', "This file holds no answers of these lessons"),
+        ('{"format": "normalization-notebooks answers 2", "answers": {}}', "This file was saved by a newer version of"),
+        ('{"format": "normalization-notebooks answers 1"}', "The answers in this file are broken"),
+        ('{"format": "normalization-notebooks answers 1", "answers": [1]}', "The answers in this file are broken"),
+        ('{"format": "normalization-notebooks answers 1", "answers": null}', "The answers in this file are broken"),
     ],
 )
-def test_a_file_that_is_none_of_ours_says_so_and_what_to_do(text, message):
+def test_a_file_that_is_none_of_ours_says_so_and_what_to_do_in_one_sentence(text, message):
     attempt = "(() => { try { return readAnswers(...v); } catch (error) { return error.message; } })()"
     said = run(attempt, text, [])
-    assert said.startswith(message) and said.endswith('Choose a file that was saved here with "Save my answers".')
+    assert said.startswith(message) and said.endswith(': choose a file that was saved here with "Save my answers".')
+    assert said.count(".") == 1
 
 
 # The network to mend

@@ -13,13 +13,13 @@ from lessons import GOOD_FILE
 from helpers import theme
 from helpers.explorer import Explorer, points
 from helpers.explorer.explorer import Stage
-from helpers.quiz import Practice, Quiz, find_lesson, lesson_names, read_questions
+from helpers.quiz import Practice, Progress, Quiz, find_lesson, lesson_names, read_questions
 from helpers.quiz.questions import FOLDER
 from helpers.widget_code import LoadedWidget
 
 LESSONS = lesson_names()
 NOTEBOOKS = FOLDER.parent.parent / "notebooks"
-SCRIPTS = ["question.js", "quiz.js", "practice.js"]
+SCRIPTS = ["answers.js", "question.js", "quiz.js", "lessons.js", "overview.js", "practice.js", "progress.js"]
 
 OPTION = '[[question.option]]\ntext = "extra {}"\nwhy = "Because."\n'
 
@@ -510,7 +510,7 @@ def test_the_browser_side_has_no_way_to_read_text_as_html(name):
     assert "import " not in source
 
 
-@pytest.mark.parametrize("kind", [Quiz, Practice])
+@pytest.mark.parametrize("kind", [Quiz, Practice, Progress])
 def test_the_browser_side_never_writes_to_the_model(kind):
     assert set(re.findall(r"model\.(\w+)", kind.javascript)) == {"get"}
 
@@ -521,12 +521,13 @@ def test_the_browser_side_never_writes_to_the_model(kind):
 @pytest.mark.parametrize(
     ("names", "sent"),
     [
-        (["question.js", "quiz.js"], Quiz.javascript),
-        (["question.js", "practice.js"], Practice.javascript),
+        (["answers.js", "question.js", "quiz.js"], Quiz.javascript),
+        (["answers.js", "question.js", "lessons.js", "overview.js", "practice.js"], Practice.javascript),
+        (["answers.js", "question.js", "lessons.js", "overview.js", "progress.js"], Progress.javascript),
         (["quiz.css"], Quiz.css),
         (["quiz.css", "practice.css"], Practice.css),
     ],
-    ids=["quiz", "practice", "quiz style", "practice style"],
+    ids=["quiz", "practice", "progress", "quiz style", "practice style"],
 )
 def test_what_is_sent_is_the_source_without_comments_and_indentation(names, sent):
     source = "\n".join((FOLDER / name).read_text(encoding="utf-8") for name in names)
@@ -572,7 +573,7 @@ def test_the_code_is_sent_before_the_first_widget_and_again_after_it_was_closed(
 
 
 def test_every_widget_of_ours_loads_its_code():
-    assert all(issubclass(kind, LoadedWidget) for kind in (Quiz, Practice, Stage))
+    assert all(issubclass(kind, LoadedWidget) for kind in (Quiz, Practice, Progress, Stage))
 
 
 @pytest.mark.parametrize("name", [*SCRIPTS, "quiz.css", "practice.css"])

@@ -113,18 +113,25 @@ def test_the_browser_code_has_no_door_for_markup_or_addresses(path):
         assert source.count("import(URL.createObjectURL(new Blob([source]") == 1
         source = source.replace("import(URL", "URL").replace('createElement("style")', "")
     if path.name == "table.js":  # links, to pages and lessons only
-        allowed = r"const ALLOWED = /^(https:\/\/|\d\d_\w+\.ipynb$)/;"
+        allowed = r"const ALLOWED = /^(https:\/\/|\d\d_\w+\.(ipynb|html)$)/;"
         assert source.count(allowed) == source.count("if (ALLOWED.test(to)) Object.assign(link, { href: to") == 1
         assert source.count("href") == 1
         source = source.replace(allowed, "")
+    if (
+        path.name == "overview.js"
+    ):  # links to lessons only, and the file with the learner's answers, made by the page itself
+        allowed = r"const ALLOWED = /^\d\d_\w+\.(ipynb|html)$/;"
+        assert source.count(allowed) == source.count("if (ALLOWED.test(to)) Object.assign(link, { href: to })") == 1
+        assert source.count("href") == 4
+        source = source.replace("Object.assign(link, { href: to })", "")
     doors = (
         "innerHTML outerHTML insertAdjacentHTML document.write createContextualFragment DOMParser setHTML srcdoc "
         "eval( Function( import( fetch( XMLHttpRequest WebSocket EventSource sendBeacon importScripts Worker( "
         "postMessage window.open location. .href .src javascript: http: https: //cdn cookie new_Image iframe"
     ).split()
     assert [door for door in doors if door.replace("_", " ") in source] == []
-    # The one address: of the file with the learner's answers, which the page itself has just made.
-    own = ["const href = URL.createObjectURL(file);"] if path.name == "practice.js" else []
+    # The address of the learner's answers.
+    own = ["const href = URL.createObjectURL(file);"] if path.name == "overview.js" else []
     assert [line.strip() for line in source.splitlines() if re.search(r"href\b.*=", line)] == own
     assert not re.search(r"""\.on[a-z]+\s*=|setAttribute\(\s*["'`]on|cssText|createElement\(["'`]script""", source)
     # A name of an element or attribute is always written here; never taken from what Python sends.

@@ -30,6 +30,10 @@ from typeset import KATEX, copy_katex
 from widget_state import VIEW, text
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+from helpers.quiz.questions import all_lessons, answer_keys  # noqa: E402
+from helpers.widget_code import slim  # noqa: E402
+
 WEB = ROOT / "tools" / "web"
 # The explorer of the landing page: its lesson, and a word of the first line of its cell.
 LANDING = ("01_axis_intuition", "playground")
@@ -182,9 +186,26 @@ def run_it_yourself(name, repository):
     ).replace("\n\n", "\n")
 
 
+# Stands after what it fills, so that nothing moves on a page that is already seen.
+PROGRESS_SCRIPT = '<script src="_static/progress.js"></script>'
+
+
+def progress_line(lesson):
+    """A line for what the browser remembers of a lesson, or with "" of all; it stays empty until there is something."""
+    return f'<p class="how-far"><a href="progress.html" data-lesson="{lesson}"></a></p>'
+
+
+def progress_script():
+    """What fills these lines, by the code of the widgets. No module: a page that is opened as a file loads none."""
+    lessons = json.dumps(list(map(answer_keys, all_lessons())))
+    code = [slim(ROOT / "helpers" / "quiz" / name) for name in ("answers.js", "lessons.js")]
+    return "\n".join(["(() => {", *code, f"const LESSONS = {lessons};", slim(WEB / "progress.js"), "})();", ""])
+
+
 def lesson_page(nb, name, pictures, repository):
     made = page(nb, name, pictures)
-    made["cells"].insert(1, markdown(run_it_yourself(name, repository)))
+    under_the_head = [run_it_yourself(name, repository), progress_line(name), PROGRESS_SCRIPT]
+    made["cells"].insert(1, markdown("\n".join(under_the_head)))
     return made
 
 
@@ -237,8 +258,9 @@ def lesson_list(lessons):
             ("minutes", minutes),
         ]
         spans = " ".join(f'<span class="{kind}">{html.escape(words)}</span>' for kind, words in parts)
+        spans += f' <span class="how-far" data-lesson="{each["name"]}"></span>'
         rows.append(f'<li><a href="{each["name"]}.html">{spans}</a></li>')
-    return "\n".join(['<ol class="lessons">', *rows, "</ol>"])
+    return "\n".join([progress_line(""), '<ol class="lessons">', *rows, "</ol>", PROGRESS_SCRIPT])
 
 
 def landing_page(lessons, others, pictures):
@@ -255,18 +277,23 @@ def landing_page(lessons, others, pictures):
     return page(alone(cell, nb, before, after), "index", pictures)
 
 
+def page_of(name, beginning, lessons, pictures):
+    """A page with what a lesson shows whose text begins so, under NAME.md of tools/web/; None when no lesson does."""
+    for lesson, nb in lessons.items():
+        for cell in nb["cells"]:
+            texts = [text(output.get("data", {}).get("text/plain", "")) for output in cell.get("outputs", [])]
+            if any(text.startswith(beginning) for text in texts):
+                before = (WEB / f"{name}.md").read_text(encoding="utf-8").replace("LESSON", f"{lesson}.ipynb")
+                return page(alone(cell, nb, before.replace("TITLE", beginning), ""), name, pictures)
+    return None
+
+
 def claims_page(lessons, pictures):
     """The ledger of claims, as the lesson that has it shows it; None when there is none."""
     file = ROOT / "helpers" / "data" / "claims.toml"
     if not file.exists():
         return None
-    title = tomllib.loads(file.read_text(encoding="utf-8"))["title"]
-    for name, nb in lessons.items():
-        for cell in nb["cells"]:
-            if any(text(o.get("data", {}).get("text/plain", "")).startswith(title) for o in cell.get("outputs", [])):
-                before = (WEB / "claims.md").read_text(encoding="utf-8").replace("LESSON", f"{name}.ipynb")
-                return page(alone(cell, nb, before.replace("TITLE", title), ""), "claims", pictures)
-    return None
+    return page_of("claims", tomllib.loads(file.read_text(encoding="utf-8"))["title"], lessons, pictures)
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -282,6 +309,10 @@ def write_source(source, static, repository):
     pictures.mkdir(parents=True)
     pages = {name: lesson_page(nb, name, pictures, repository) for name, nb in lessons.items()}
     others = []
+    (static / "progress.js").write_text(progress_script(), encoding="utf-8")
+    if progress := page_of("progress", "Your progress", lessons, pictures):
+        pages["progress"] = progress
+        others.append("Your progress <progress>")
     if claims := claims_page(lessons, pictures):
         pages["claims"] = claims
         others.append("Claims <claims>")

@@ -1,10 +1,11 @@
-"""The Quiz widget, questions beside the lesson, and the Practice widget, which asks those of all lessons again.
+"""Three widgets: Quiz, questions beside the lesson; Practice, which asks them again; Progress, how far one has come.
 
 `Quiz("01")` shows a lesson's skill check, `Quiz("01", only="nan_probe")` one question of it, usually a
-prediction made before the next cell runs; `Practice()` asks one question after another, those missed first. Python
-sends the questions once and hears nothing back: answers stay in the browser's localStorage under
-`normalization-notebooks/<lesson>/<key>`, so answering changes no file and needs no kernel. Where widgets do not run
-(GitHub, print, an untrusted notebook) a static twin shows the same questions, or says what the practice would ask.
+prediction made before the next cell runs; `Practice()` asks one question after another, those missed first;
+`Progress()` shows for every lesson what was answered, missed and is due. Python sends the questions once and hears
+nothing back: answers stay in the browser's localStorage under `normalization-notebooks/<lesson>/<key>`, so answering
+changes no file and needs no kernel. Where widgets do not run (GitHub, print, an untrusted notebook) a static twin shows
+the same questions, or says what there would be to see.
 """
 
 import html
@@ -16,13 +17,15 @@ import traitlets
 
 from ..checks import describe
 from ..widget_code import LoadedWidget, slim
-from .questions import FOLDER, find_lesson, lesson_names, read_questions
+from .questions import FOLDER, all_lessons, answer_keys, find_lesson, lesson_names, read_questions
 
-__all__ = ["Practice", "Quiz", "find_lesson", "lesson_names", "read_questions"]
+__all__ = ["Practice", "Progress", "Quiz", "find_lesson", "lesson_names", "read_questions"]
 
 LETTERS = "ABCDE"
-# What draws one question and keeps its answer; the quizzes and the practice share it.
-QUESTION = slim(FOLDER / "question.js")
+# What keeps the answers and draws one question; all three share it.
+QUESTION = slim(FOLDER / "answers.js") + slim(FOLDER / "question.js")
+# What the answers say of whole lessons; the practice and the progress share it.
+LESSONS = slim(FOLDER / "lessons.js") + slim(FOLDER / "overview.js")
 
 
 class _Twinned(LoadedWidget):
@@ -32,6 +35,18 @@ class _Twinned(LoadedWidget):
         bundle = super()._repr_mimebundle_(**kwargs)
         data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
         return {**data, "text/plain": self._as_text(), "text/html": self._as_html()}, metadata
+
+
+class _OfAllLessons(_Twinned):
+    """A widget whose twins are the lines of `_lines()`."""
+
+    def _as_text(self):
+        first, *rest = self._lines()
+        return "\n".join([*textwrap.wrap(first, 88), *(f"  {line}" for line in rest)])
+
+    def _as_html(self):
+        first, *rest = map(html.escape, self._lines())
+        return f"<div>\n<p>{first}</p>\n<p>" + "<br>\n".join(rest) + "</p>\n</div>"
 
 
 class Quiz(_Twinned):
@@ -79,14 +94,14 @@ class Quiz(_Twinned):
         return _as_html(self.questions)
 
 
-class Practice(_Twinned):
+class Practice(_OfAllLessons):
     """The questions of all lessons, one at a time: those missed first, then those that are due, then new ones.
 
     The browser chooses, from the answers that it keeps, and shows the progress in every lesson; answers can be
     saved to a file and loaded from one. `days[box]` is how many days a question waits in each of the boxes.
     """
 
-    javascript = QUESTION + slim(FOLDER / "practice.js")
+    javascript = QUESTION + LESSONS + slim(FOLDER / "practice.js")
     css = slim(FOLDER / "quiz.css") + slim(FOLDER / "practice.css")
     # Said in the browser's code, because that runs without Python.
     days = tuple(json.loads(re.search(r"const DAYS = (\[[\d, ]+\]);", QUESTION)[1]))
@@ -94,11 +109,7 @@ class Practice(_Twinned):
     lessons = traitlets.List().tag(sync=True)
 
     def __init__(self):
-        lessons = []
-        for name in lesson_names():
-            title, questions = read_questions(FOLDER / f"{name}.toml")
-            lessons.append({"name": name, "title": title, "questions": questions})
-        super().__init__(lessons=lessons)
+        super().__init__(lessons=all_lessons())
 
     def __repr__(self):
         return "Practice()"
@@ -110,16 +121,40 @@ class Practice(_Twinned):
             f"Practice: the {count} questions of {len(self.lessons)} lessons, those you missed first, then those that "
             "are due, then new ones. It asks them in a trusted notebook in JupyterLab and needs no kernel."
         )
-        for lesson in self.lessons:
-            yield f"{lesson['name'][:2]} {lesson['title']}: {len(lesson['questions'])} questions"
+        yield from _lesson_lines(self.lessons)
 
-    def _as_text(self):
-        first, *rest = self._lines()
-        return "\n".join([*textwrap.wrap(first, 88), *(f"  {line}" for line in rest)])
 
-    def _as_html(self):
-        first, *rest = map(html.escape, self._lines())
-        return f"<div>\n<p>{first}</p>\n<p>" + "<br>\n".join(rest) + "</p>\n</div>"
+class Progress(_OfAllLessons):
+    """What the browser remembers of every lesson: questions answered, missed and due.
+
+    All answers can be saved to a file, loaded from one and forgotten. A question is sent without its text.
+    """
+
+    javascript = QUESTION + LESSONS + slim(FOLDER / "progress.js")
+    css = Practice.css
+
+    lessons = traitlets.List().tag(sync=True)
+    practice = traitlets.Unicode().tag(sync=True)
+
+    def __init__(self):
+        lessons = [lesson | {"to": f"{lesson['name']}.ipynb"} for lesson in map(answer_keys, all_lessons())]
+        super().__init__(lessons=lessons, practice=f"{find_lesson('15')}.ipynb")
+
+    def __repr__(self):
+        return "Progress()"
+
+    def _lines(self):
+        """What there is to answer, in one line and then a line for each lesson."""
+        yield (
+            "Your progress: how many questions of each lesson you have answered, missed, and should answer again. A "
+            "trusted notebook in JupyterLab shows it, and needs no kernel."
+        )
+        yield from _lesson_lines(self.lessons)
+
+
+def _lesson_lines(lessons):
+    for lesson in lessons:
+        yield f"{lesson['name'][:2]} {lesson['title']}: {len(lesson['questions'])} questions"
 
 
 def _number(index, questions):

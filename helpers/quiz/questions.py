@@ -88,6 +88,24 @@ def read_questions(path):
     return title, questions
 
 
+def all_lessons():
+    """Of every lesson that has a question file: `name`, `title` and `questions`."""
+    lessons = []
+    for name in lesson_names():
+        title, questions = read_questions(FOLDER / f"{name}.toml")
+        lessons.append({"name": name, "title": title, "questions": questions})
+    return lessons
+
+
+def answer_keys(lesson):
+    """The lesson with what it takes to judge an answer, without the texts of its questions; options are letters."""
+    keys = [
+        {"key": q["key"], "right": q["right"], "mark": q["mark"], "options": "ABCDE"[: len(q["options"])]}
+        for q in lesson["questions"]
+    ]
+    return lesson | {"questions": keys}
+
+
 def _question(entry, where):
     """One checked question; `where` opens every message."""
     key = _text(entry, "key", where)

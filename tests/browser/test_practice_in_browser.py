@@ -247,15 +247,16 @@ def test_answers_go_to_a_file_and_come_back_after_they_were_cleared(open_tab, pr
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("not JSON", "This file cannot be read as JSON."),
-        ('{"cells": []}', "This file holds no answers of these lessons."),
-        ("[" * 2_000_001, "This file is too large"),
-        (b"\xff\xfe\x00", "This file cannot be read as JSON."),
+        ("not JSON", "This file cannot be read as JSON:"),
+        ('{"cells": []}', "This file holds no answers of these lessons:"),
+        ("[" * 2_000_001, "This file is too large to hold answers of these lessons:"),
+        (b"\xff\xfe\x00", "This file cannot be read as JSON:"),
     ],
     ids=["text", "notebook", "large", "bytes"],
 )
 def test_a_file_that_is_none_of_ours_is_refused_with_a_message_and_changes_nothing(open_tab, tmp_path, content, words):
     page = open_tab()
+    before = asked(page)
     path = tmp_path / "some.json"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     page.set_input_files(".practice input[type=file]", path)
@@ -263,6 +264,37 @@ def test_a_file_that_is_none_of_ours_is_refused_with_a_message_and_changes_nothi
         "(words) => document.querySelector('.practice-said').textContent.startsWith(words)", arg=words
     )
     assert page.evaluate("Object.keys(localStorage)") == []
+    assert asked(page) == before, "no other question is asked"
+
+
+def test_where_there_is_no_answer_none_is_saved(open_tab):
+    page = open_tab()
+    page.click("text=Save my answers")
+    assert page.inner_text(".practice-said") == "There is no answer to save yet."
+
+
+def test_answers_of_a_file_are_added_to_those_that_another_tab_wrote_while_it_was_read(open_tab, practice, tmp_path):
+    name, (first, second, *_), _ = lesson_01(practice)
+    earlier = open_tab("2026-11-20")
+    earlier.select_option(".practice select", name)
+    wrong = (first["right"] + 1) % 3
+    choose(earlier, wrong)
+    with earlier.expect_download() as download:
+        earlier.click("text=Save my answers")
+    download.value.save_as(tmp_path / "answers.json")
+    earlier.click(".practice >> text=Clear my answers")
+    earlier.click("text=Forget them")
+    one, two = open_tab(), open_tab()
+    slowly = "function () { return new Promise((go) => (window.go = () => go(this.slice().text()))); }"
+    one.evaluate(f"void (File.prototype.text = {slowly})")
+    one.set_input_files(".practice input[type=file]", tmp_path / "answers.json")
+    one.wait_for_function("'go' in window")
+    store(two, practice, {f"{name}/{q['key']}": (q["right"], "2026-11-22", 1, "2026-11-25") for q in (first, second)})
+    one.evaluate("window.go()")
+    one.wait_for_function("document.querySelector('.practice-said').textContent == '1 answer taken in.'")
+    kept = stored(one, f"{name}/{first['key']}")
+    assert (kept["choice"], kept["first"]) == (first["right"], wrong), "the later answer and the first try"
+    assert stored(one, f"{name}/{second['key']}")["choice"] == second["right"]
 
 
 def test_where_storage_is_refused_quiz_and_practice_still_share_their_answers(open_tab, quiz):
@@ -316,6 +348,8 @@ def test_it_fits_its_page(open_tab, width):
         "document.querySelector('.practice').scrollWidth <= document.querySelector('.practice').clientWidth"
     )
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    table, frame = (page.locator(name).bounding_box() for name in (".practice-progress", ".practice-overview"))
+    assert table["x"] + table["width"] <= frame["x"] + frame["width"], "the last column is not cut"
 
 
 # In JupyterLab

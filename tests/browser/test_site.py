@@ -20,6 +20,10 @@ from urllib.parse import urldefrag, urljoin, urlsplit
 import pytest
 from conftest import NODE_MODULES, ROOT
 from lessons import LESSONS, read, rotate, some_lessons
+from test_lessons_in_browser import open_lesson
+
+from helpers.quiz import lesson_names, read_questions
+from helpers.quiz.questions import FOLDER
 
 LESSON = "01_axis_intuition"
 READY = "document.documentElement.dataset.widgets == 'ready'"
@@ -300,10 +304,218 @@ def test_without_javascript_stills_questions_and_formulas_stand_and_answers_unfo
     assert page.locator("h1").count() >= 1
 
 
+# ------------------------------------------------------------------------------------------------ progress
+
+
+def answers_of(lesson, day="2020-01-01"):
+    """Answers to all questions of a lesson, long ago: the second is wrong, the others are right, so they are due."""
+    answers = {}
+    for k, question in enumerate(read_questions(FOLDER / f"{lesson}.toml")[1]):
+        choice = (question["right"] + (k == 1)) % len(question["options"])
+        answers[f"{lesson}/{question['key']}"] = {"choice": choice, "mark": question["mark"], "when": day}
+    return answers
+
+
+def keep(page, answers):
+    """Keep answers, and tell the page, as its own code does."""
+    page.evaluate(
+        """(answers) => Object.entries(answers).forEach(([name, record]) => {
+            const [key, newValue] = [`normalization-notebooks/${name}`, JSON.stringify(record)];
+            localStorage.setItem(key, newValue);
+            window.dispatchEvent(new StorageEvent("storage", { key, newValue }));
+        })""",
+        answers,
+    )
+
+
+def kept(page):
+    return page.evaluate(
+        """Object.fromEntries(Object.keys(localStorage).filter((key) => key.startsWith("normalization-notebooks/"))
+        .map((key) => [key.slice(key.indexOf("/") + 1), JSON.parse(localStorage[key])]))"""
+    )
+
+
+def rows_of(page):
+    """{lesson: (answered, missed, due)} of the table of progress, without the lessons of which nothing was answered."""
+    rows = page.locator(".practice-progress tr").all()[1:]
+    texts = [
+        (row.locator("th").inner_text(), *row.locator("td:not(.practice-picture)").all_inner_texts()) for row in rows
+    ]
+    return {name: numbers for name, *numbers in texts if not numbers[0].startswith("0 ")}
+
+
+def count_of(lesson):
+    return len(read_questions(FOLDER / f"{lesson}.toml")[1])
+
+
+def test_a_lesson_says_at_once_what_was_answered_and_nothing_moves(visit):
+    page = visit(f"{LESSON}.html")
+    line, below = page.locator("p.how-far"), page.locator(".bd-article h2").first
+    assert not line.locator("a").is_visible() and line.inner_text() == ""
+    before = below.bounding_box()["y"] + page.evaluate("scrollY")
+    page.locator(".quiz-is-prediction input").first.check()
+    question = page.locator(".quiz-is-prediction").first
+    question.locator(".quiz-check").click()
+    page.wait_for_function("document.querySelector('p.how-far').innerText")
+    page.evaluate("document.querySelectorAll('details.answer').forEach((e) => (e.open = false))")
+    wrong = "Not quite" in question.inner_text()
+    assert line.inner_text() == f"1 of {count_of(LESSON)} answered" + (", 1 missed" if wrong else "")
+    assert below.bounding_box()["y"] + page.evaluate("scrollY") == before
+    assert line.bounding_box()["height"] <= 40
+    line.locator("a").click()
+    page.wait_for_url("**/progress.html")
+
+
+def test_the_list_of_lessons_shows_progress_before_it_is_seen_and_follows_other_tabs(visit):
+    page = visit("index.html", viewport={"width": 1200, "height": 2600})
+    lines = page.locator("ol.lessons .how-far")
+    assert [line for line in lines.all() if line.is_visible()] == [] and not page.locator("p.how-far a").is_visible()
+    keep(page, answers_of(LESSON))
+    total = count_of(LESSON)
+    words = f"{total} of {total} answered, 1 missed, {total - 1} due"
+    # In every frame that is painted with the list's end, the list is as high.
+    page.add_init_script(
+        """window.heights = new Set();
+        (function look() {
+            const [list, next] = ["ol.lessons", ".prev-next-area"].map((name) => document.querySelector(name));
+            if (next) heights.add(list.offsetHeight);
+            requestAnimationFrame(look);
+        })();"""
+    )
+    page.reload()
+    page.wait_for_function(READY)
+    assert lines.nth(1).inner_text() == words and lines.nth(2).inner_text() == ""
+    everything = sum(map(count_of, lesson_names()))
+    assert page.inner_text("p.how-far") == f"{total} of {everything} answered, 1 missed, {total - 1} due"
+    assert len(page.evaluate("[...heights]")) == 1
+    other = page.context.new_page()
+    other.goto(page.url.replace("index", "04_layer_norm"))
+    other.wait_for_function(READY)
+    other.locator(".quiz input").first.check()
+    other.locator(".quiz-check").first.click()
+    page.wait_for_function("document.querySelectorAll('ol.lessons .how-far')[4].innerText.startsWith('1 of ')")
+
+
+@pytest.mark.parametrize("where", ["server", "files"])
+def test_answers_are_saved_forgotten_on_request_and_loaded_again_by_keyboard(visit, site, home, tmp_path, where):
+    page = visit("progress.html", home=home if where == "server" else site[0].as_uri() + "/")
+    assert "Nothing is answered yet" in page.inner_text(".practice-all")
+    keep(page, answers_of(LESSON))
+    total = str(count_of(LESSON))
+    row = {"01 Axis intuition": [f"{total} of {total}", "1", str(int(total) - 1)]}
+    page.wait_for_function("document.querySelector('.practice-all a')?.getAttribute('href') == '15_practice.html'")
+    assert rows_of(page) == row
+    page.focus(".practice-progress th a >> nth=-1")
+    assert page.evaluate("document.activeElement.getAttribute('href')") == "15_practice.html"
+    page.keyboard.press("Tab")
+    with page.expect_download() as download:
+        page.keyboard.press("Enter")
+    download.value.save_as(tmp_path / "answers.json")
+    for key in ("Tab", "Tab", "Enter"):
+        page.keyboard.press(key)
+    assert page.evaluate("document.activeElement.textContent") == "Keep them"
+    assert rows_of(page) == row
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Enter")
+    page.wait_for_function("document.querySelector('.practice-all').textContent.startsWith('Nothing')")
+    assert kept(page) == {} and rows_of(page) == {}
+    page.set_input_files(".practice input[type=file]", tmp_path / "answers.json")
+    page.wait_for_function(f"document.querySelector('.practice-said').textContent == '{total} answers taken in.'")
+    assert rows_of(page) == row and len(kept(page)) == int(total)
+
+
+def test_what_is_saved_in_jupyterlab_loads_on_the_site_and_the_other_way(lab, page, visit, tmp_path):
+    open_lesson(page, lab, "00_start_here")
+    page.wait_for_selector(".practice-progress")
+    keep(page, answers_of(LESSON))
+    page.wait_for_function("document.querySelector('.practice-all a')")
+    row = rows_of(page)
+    assert list(row) == ["01 Axis intuition"]
+    link = page.locator(".practice-progress th a").nth(1)
+    assert link.evaluate("(e) => [e.pathname, e.target]") == ["/lab/tree/notebooks/01_axis_intuition.ipynb", "_blank"]
+    with page.expect_download() as download:
+        page.click(".practice >> text=Save my answers")
+    download.value.save_as(tmp_path / "lab.json")
+    there = visit("progress.html")
+    keep(there, answers_of("02_batch_dependence"))
+    there.set_input_files(".practice input[type=file]", tmp_path / "lab.json")
+    there.wait_for_function("document.querySelector('.practice-said').textContent.endsWith(' taken in.')")
+    both = rows_of(there)
+    assert both.items() > row.items() and len(both) == 2
+    with there.expect_download() as download:
+        there.click(".practice >> text=Save my answers")
+    download.value.save_as(tmp_path / "site.json")
+    page.set_input_files(".practice input[type=file]", tmp_path / "site.json")
+    page.wait_for_function("document.querySelector('.practice-said').textContent.includes(' left as here')")
+    assert rows_of(page) == both
+
+
+def test_without_javascript_the_progress_says_what_there_is_and_no_line_is_left_empty(visit):
+    page = visit("progress.html", java_script_enabled=False)
+    assert "01 Axis intuition: " in page.inner_text("article")
+    assert page.locator("#pst-primary-sidebar a[href='progress.html'], #pst-primary-sidebar a[href='#']").count() == 1
+    page = visit(f"{LESSON}.html", java_script_enabled=False)
+    assert not page.locator("p.how-far a").is_visible()
+
+
+# ------------------------------------------------------------------------------------------------ paper
+
+
+def on_paper(page):
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 720, "height": 1000})  # of A4
+
+
+def test_paper_shows_what_a_reader_sees_and_has_opened_and_nothing_to_press(visit):
+    page = visit(f"{LESSON}.html")
+    page.locator("details.answer").nth(1).evaluate("(e) => (e.open = true)")
+    page.locator("article details:has-text('Hint')").first.evaluate("(e) => (e.open = true)")
+    page.locator(".tag_picture details.fold").nth(1).evaluate("(e) => (e.open = true)")
+    on_paper(page)
+    assert page.locator("h1:visible").all_inner_texts() == [page.locator(".bd-article h1").inner_text()]
+    for gone in (".bd-sidebar-primary", ".bd-sidebar-secondary", ".run-it", "p.how-far", ".prev-next-area", "button"):
+        assert page.locator(f"{gone}:visible").count() == 0, gone
+    seen = page.evaluate(
+        "[...document.querySelectorAll('.bd-article details')].map((e) => [e.open, e.checkVisibility()])"
+    )
+    closed = page.locator("details.answer:not([open]):visible")
+    assert closed.count() >= 3, "a covered answer says that it is covered"
+    assert all(visible or not is_open for is_open, visible in seen), "what was opened is printed"
+    assert sum(visible for is_open, visible in seen if not is_open) == closed.count(), "and no other fold"
+    covers = page.locator("details.answer")
+    assert covers.nth(1).locator("pre").first.is_visible() and not covers.nth(0).locator("pre").first.is_visible()
+    assert (
+        page.locator(".tag_picture pre:visible").count() >= 1 and page.locator(".tag_solution pre:visible").count() == 0
+    )
+    assert page.locator(".explorer-stage svg:visible").count() >= 1
+
+
+@some_lessons(2, "site paper")
+def test_on_paper_long_code_wraps_and_nothing_is_cut_off_at_the_side_or_between_pages(visit, lesson):
+    page = visit(f"{lesson.stem}.html", color_scheme="dark")
+    open_all(page)
+    on_paper(page)
+    hidden = """[...document.querySelectorAll('article :is(pre, .still, .explorer, table)')]
+        .filter((e) => e.checkVisibility() && e.scrollWidth > e.clientWidth + 1).map((e) => e.innerText.slice(0, 80))"""
+    assert page.evaluate(hidden) == []
+    kept_whole = "[...document.querySelectorAll('.still, .explorer')].map((e) => getComputedStyle(e).breakInside)"
+    assert set(page.evaluate(kept_whole)) <= {"avoid"}
+
+
+def test_paper_is_white_and_has_every_picture_and_the_page_is_as_before_afterwards(visit):
+    page = visit(f"{LESSON}.html", color_scheme="dark")
+    page.evaluate(
+        """addEventListener('beforeprint', () => (window.seen = [document.documentElement.dataset.theme,
+        document.querySelectorAll('img[loading=lazy]').length]))"""
+    )
+    assert page.pdf(format="A4").startswith(b"%PDF")
+    assert page.evaluate("[seen, document.documentElement.dataset.theme]") == [["light", 0], "dark"]
+
+
 # ------------------------------------------------------------------------------------------- for all eyes and hands
 
 
-CHECKED = [path.stem for path in rotate(LESSONS, 1, "site axe")] + ["index", "search", "claims", "glossary"]
+CHECKED = [path.stem for path in rotate(LESSONS, 1, "site axe")] + ["index", "search", "claims", "glossary", "progress"]
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -313,6 +525,7 @@ def test_axe_finds_nothing_serious(visit, site, name, theme):
         pytest.skip(f"there is no {name} yet")
     page = visit(f"{name}.html", color_scheme=theme)
     assert page.evaluate("document.documentElement.dataset.theme") == theme
+    keep(page, answers_of(LESSON))
     page.add_script_tag(content=(NODE_MODULES / "axe-core" / "axe.min.js").read_text(encoding="utf-8"))
     open_all(page)
     found = page.evaluate("axe.run({resultTypes: ['violations']})")["violations"]
@@ -320,10 +533,12 @@ def test_axe_finds_nothing_serious(visit, site, name, theme):
     assert serious == [], [(v["id"], [node["html"][:200] for node in v["nodes"]][:3]) for v in serious]
 
 
-@pytest.mark.parametrize("width", [390, 1200])
-def test_nothing_is_wider_than_the_page(visit, site, width):
-    for name in [f"{path.stem}.html" for path in rotate(LESSONS, 4, "site width")] + ["index.html", "search.html"]:
-        page = visit(name, viewport={"width": width, "height": 800})
+@pytest.mark.parametrize(("width", "theme"), [(390, "light"), (390, "dark"), (1200, "light")])
+def test_nothing_is_wider_than_the_page(visit, site, width, theme):
+    others = ["index.html", "search.html?q=running+averages", "progress.html", "claims.html"]
+    for name in [f"{path.stem}.html" for path in rotate(LESSONS, 4, "site width")] + others:
+        page = visit(name, viewport={"width": width, "height": 800}, color_scheme=theme)
+        keep(page, answers_of(LESSON))
         open_all(page)
         assert page.evaluate("document.documentElement.scrollWidth") <= width, name
         page.context.close()
@@ -367,6 +582,8 @@ def test_there_are_a_glossary_and_a_ledger_of_claims_where_their_sources_are(sit
         count = page.locator(".filter-table tbody tr").count()
         page.select_option(".filter-table select >> nth=0", index=2)
         assert 0 < page.locator(".filter-table tbody tr:not([hidden])").count() < count
+        links = page.evaluate("[...document.querySelectorAll('.filter-table td a')].map((e) => e.getAttribute('href'))")
+        assert len(links) > 50 and all(to.startswith("https://") or (site[0] / to).exists() for to in links)
         plain = visit("claims.html", java_script_enabled=False)
         assert plain.locator("table tr").count() == count + 1
 
@@ -423,12 +640,46 @@ def search(page, words):
 
 
 @pytest.mark.parametrize("where", ["server", "files"])
-def test_search_finds_a_lesson_from_the_keyboard(visit, site, home, where):
+def test_search_finds_a_lesson_from_the_keyboard_and_shows_the_line(visit, site, home, where):
     page = visit("index.html", home=home if where == "server" else site[0].as_uri() + "/")
     found = search(page, "float16")
     assert any("Epsilon and float16" in text for text in found.all_inner_texts())
+    lines = page.locator("#search-results .line")
+    assert lines.count() >= found.count() - 2, "a word may stand in a title or under a cover only"
+    for line in lines.all():
+        assert "float16" in line.inner_text().lower() and len(line.inner_text()) < 250
+        assert line.locator("mark").first.inner_text().lower().startswith("float16")
     found.first.click()
     page.wait_for_selector("article h1")
+
+
+def test_a_line_under_a_result_has_the_word_in_another_form_and_is_cut_between_words(visit):
+    page = visit("index.html")
+    search(page, "averaging quickly")
+    page.goto(page.url.replace("averaging+quickly", "averaging"))
+    page.wait_for_selector("#search-results .line mark")
+    marks = {text.lower() for text in page.locator("#search-results .line mark").all_inner_texts()}
+    assert {mark[:6] for mark in marks} == {"averag"} and len(marks) > 1
+    assert page.locator("#search-results .line >> nth=0").evaluate("(e) => e.scrollWidth <= e.clientWidth")
+
+
+def test_no_line_under_a_result_tells_what_is_folded_or_answers_a_prediction(visit, site):
+    lines = json.loads(
+        (site[0] / "_static" / "lines.js").read_text(encoding="utf-8").removeprefix("const LINES = ")[:-2]
+    )
+    secrets = 0
+    for path in LESSONS:
+        shown = words_of(json.dumps(lines[path.stem]))
+        secret = secrets_of(path)
+        secrets += len(secret)
+        assert secret & shown == set(), path.stem
+        whys = [why for question in read_questions(FOLDER / f"{path.stem}.toml")[1] for why in question["whys"]]
+        assert [why for why in whys if why.replace("`", "") in json.dumps(lines[path.stem], ensure_ascii=False)] == []
+    assert secrets >= 10
+    page = visit(f"{LESSON}.html", java_script_enabled=False)
+    shown = set(sum(lines[LESSON].values(), []))
+    covered = page.locator("details.answer :is(p, li)").all_text_contents()
+    assert len(covered) > 5 and [text for text in covered if " ".join(text.split()) in shown] == []
 
 
 def words_of(text):

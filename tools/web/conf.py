@@ -19,7 +19,7 @@ from typeset import typeset  # noqa: E402
 
 project = "Normalization Notebooks"
 html_title = project
-extensions = ["myst_nb"]
+extensions = ["myst_nb", "search_lines"]
 exclude_patterns = ["_static"]
 templates_path = [str(HERE / "templates")]
 suppress_warnings = ["mystnb.unknown_mime_type"]
@@ -37,8 +37,7 @@ html_math_renderer = "katex"
 html_copy_source = False
 html_use_index = False
 html_show_sourcelink = False
-# A line of a result is cut out of the page that it leads to, with what is folded there; so results have titles only.
-html_show_search_summary = False
+html_show_search_summary = False  # search_lines.py does it, without what is folded
 html_theme_options = {
     "logo": {"text": project},
     "search_bar_text": "Search the lessons",
@@ -114,7 +113,7 @@ def cover_answers(doctree):
         covered = list(itertools.takewhile(belongs_to_an_answer, parent[start:]))
         if isinstance(covered[-1], nodes.paragraph) and covered[-1].astext().endswith(":"):
             covered.pop()  # it leads to the next cell, which is not covered
-        parent[start : start + len(covered)] = [Cover("", *covered)]
+        parent[start : start + len(covered)] = [Cover("", *covered, classes=["no-lines"])]
 
 
 def split_at_folds(raw):
@@ -140,6 +139,8 @@ def hide_folds_from_search(doctree):
 
 
 def fold_page(app, doctree, docname):
+    if docname == "progress":  # it names every lesson, so it would be found with each of them
+        app.env.metadata[docname]["nosearch"] = True
     cover_answers(doctree)
     hide_folds_from_search(doctree)
 

@@ -199,6 +199,18 @@ function reachScrolling() {
   }
 }
 
+// Paper is white, whatever the theme. Pictures that wait to be scrolled to are fetched for it.
+function printOnWhite() {
+  const { dataset } = document.documentElement;
+  let theme = null;
+  window.addEventListener("beforeprint", () => {
+    theme = dataset.theme;
+    dataset.theme = "light";
+    for (const image of document.querySelectorAll("img[loading=lazy]")) image.loading = "eager";
+  });
+  window.addEventListener("afterprint", () => (dataset.theme = theme));
+}
+
 async function start() {
   const holder = document.getElementById("widget-state");
   const { models, find } = readModels(holder ? JSON.parse(holder.textContent) : {});
@@ -212,6 +224,7 @@ async function start() {
       console.info("A widget stays as it was stored:", error.message);
     }
   }
+  printOnWhite();
   reachScrolling();
   window.addEventListener("resize", reachScrolling);
   document.addEventListener("toggle", reachScrolling, { capture: true });

@@ -1,0 +1,25 @@
+// Draws the progress: for each lesson what was answered, missed and is due, from the answers that the browser keeps. No
+// kernel is needed. The model is read, never written.
+
+function render({ model, el }) {
+  const lessons = model.get("lessons");
+  const cards = cardsOf(lessons);
+  const ending = new AbortController();
+  el.classList.add("quiz", "quiz-is-check", "practice");
+  const all = make("p", "practice-all");
+  const { element: overview, show } = progressOf(lessons, "In each lesson");
+  const filed = filing(cards, () => {});
+  el.append(make("p", "quiz-kind", "Your progress"), all, overview, filed);
+
+  follow(() => {
+    const [answers, day] = [withAnswers(cards), today()];
+    const counts = countsOf(answers, day);
+    const practice = linkTo(model.get("practice"), "Practice");
+    all.textContent = counts.answered ? `${inWords(counts)}.` : "Nothing is answered yet in this browser.";
+    if (counts.missed + counts.due) all.append(" ", practice, " asks what was missed or is due.");
+    show(answers, day);
+  }, ending.signal);
+  return () => ending.abort();
+}
+
+export default { render };
