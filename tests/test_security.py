@@ -114,7 +114,7 @@ def test_the_browser_code_has_no_door_for_markup_or_addresses(path):
         assert source.count("import(URL.createObjectURL(new Blob([source]") == 1
         source = source.replace("import(URL", "URL").replace('createElement("style")', "")
     if path.name == "table.js":  # links, to pages and lessons only
-        allowed = r"const ALLOWED = /^(https:\/\/|\d\d_\w+\.ipynb$)/;"
+        allowed = r"const ALLOWED = /^(https:\/\/|\d\d_\w+\.(ipynb|html)$)/;"
         assert source.count(allowed) == source.count("if (ALLOWED.test(to)) Object.assign(link, { href: to") == 1
         assert source.count("href") == 1
         source = source.replace(allowed, "")

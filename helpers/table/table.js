@@ -15,8 +15,8 @@ function make(tag, className, text = "") {
   return element;
 }
 
-// Where a link may lead: to a page, or to the notebook of a lesson.
-const ALLOWED = /^(https:\/\/|\d\d_\w+\.ipynb$)/;
+// Where a link may lead: to a page, or to the notebook of a lesson; on the reading site to the lesson's page.
+const ALLOWED = /^(https:\/\/|\d\d_\w+\.(ipynb|html)$)/;
 
 // A lesson opens in a tab of its own: JupyterLab's address ends with the notebook, so a file beside it is found.
 function makeLink({ text, to }) {
