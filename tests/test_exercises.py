@@ -715,10 +715,10 @@ def test_a_mistake_must_agree_in_every_case_to_be_named():
 
 
 def test_a_mistake_that_raises_is_told_from_one_that_raises_otherwise():
-    def raises(kind):
+    def raises(kind, words="shapes"):
         def attempt(x):
             if x.ndim == 2:
-                raise kind("shapes")
+                raise kind(words)
             return 3 * x
 
         return attempt
@@ -726,6 +726,7 @@ def test_a_mistake_that_raises_is_told_from_one_that_raises_otherwise():
     exercise = make(mistakes=[Mistake(raises(ValueError), "you lost an axis")])
     assert diagnose(exercise, raises(ValueError)) == (False, "you lost an axis")
     assert diagnose(exercise, raises(KeyError))[1].startswith("case x (3,): at [0] got ")
+    assert diagnose(exercise, raises(ValueError, "no C in it"))[1].startswith("case x (3,): at [0] got ")
 
 
 def test_a_mistake_that_raises_is_told_from_one_that_answers():
@@ -867,6 +868,24 @@ def test_changing_the_shape_of_the_input_is_a_change_too():
     assert diagnose(make(), flattens)[1].startswith("it changes its input x in place")
 
 
+@pytest.mark.parametrize("kind", [list, dict])
+def test_a_list_or_dict_that_loses_an_item_or_gets_another_is_a_change_too(kind):
+    given = kind(enumerate([np.ones(2), np.zeros(3)])) if kind is dict else [np.ones(2), np.zeros(3)]
+    exercise = make(reference=lambda parts: 2, cases=lambda rng: [case(given)])
+
+    def pops(parts):
+        parts.pop(1)
+        return 2
+
+    def replaces(parts):
+        parts[0] = 2 * parts[0]
+        return 2
+
+    sentence = f"it changes its input parts in place, and the caller's {kind.__name__} with it; work on a copy"
+    assert diagnose(exercise, pops) == diagnose(exercise, replaces) == (False, sentence)
+    assert diagnose(exercise, len) == (True, "1 cases")
+
+
 def test_an_array_of_objects_may_be_given_and_is_not_compared_byte_by_byte():
     ragged = make(reference=len, cases=lambda rng: [case(np.array([[1, 2], [3]], dtype=object))])
     assert diagnose(ragged, lambda rows: sum(1 for row in rows)) == (True, "1 cases")
@@ -935,6 +954,8 @@ Pair = namedtuple("Pair", "mean var")
         ([1.0, np.full(3, 2.0)], (1.0, np.full(3, 2.0)), ""),
         ((1.0, 3.0), Pair(1.0, 2.0), "var: got 3.0, expected 2.0, difference 1.0"),
         ((1, 3), (1, 2), "item 1: got 3, expected 2, difference 1.0"),
+        (False, True, "got False, expected True"),
+        (np.array([True, False]), True, "got 2 times True or False, expected one; np.all makes one of them"),
         ((1.0,), Pair(1.0, 2.0), "got a tuple of length 1, expected 2 values: mean, var"),
         (1.0, (1.0, 2.0), "got a float, expected 2 values"),
         (np.float32(1.5), 1.5, ""),
@@ -1125,6 +1146,10 @@ RAISED = [
     (lambda x: (x.ndim > 5 and (y := x), y), "a name has no value on this way through; is it set only in one branch "
      "of an if?"),
     (lambda x: x / (1 // (x.ndim - 1)), "you divide by 0; is a count still 0 when it divides?"),
+    (lambda x: x if x > 0 else -x, "an array stands where one True or False is needed; np.all makes one of it"),
+    (lambda x: x[np.ones(2, bool)], "a mask picks from the first axes, with their shape; np.moveaxis moves axes"),
+    (lambda x: np.array([x, x[:2]]), "arrays of different shapes do not fit into one array; go through them in a loop"),
+    (lambda x: list(x)["gamma"], "a list has no names; its items are counted, from 0"),
     (lambda x: 2 * x * pymath.sqrt(x), "functions of math take one number; np.sqrt takes whole arrays"),
 ]  # fmt: skip
 

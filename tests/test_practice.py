@@ -509,6 +509,14 @@ def test_two_clumsy_mends_at_once_are_counted_as_two_faults_that_are_left():
     assert mend(**RIGHT | clumsy) == (False, "2 of 4 faults are left")
 
 
+def test_where_no_test_passes_a_new_fault_may_be_the_reason():
+    def no_relu(z, mean, var, eps):
+        return np.abs(RIGHT["normalize"](z, mean, var, eps))
+
+    left = "4 of 4 faults are left, or a change has brought in a new one that every test meets"
+    assert mend(**RIGHT | {"normalize": no_relu}) == (False, left)
+
+
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_is_seen_in_the_cases_of_its_own_label_only(fault):
     attempt = _network(**RIGHT | {fault: FAULTS[fault]})

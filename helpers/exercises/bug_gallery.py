@@ -24,12 +24,31 @@ EPS = 1e-5
 # ------------------------------------------------------------------------------------------ right layers
 
 
+def _check_channels(channels):
+    """A layer is made before it is called; whoever hands the batch to the class is told so."""
+    if not isinstance(channels, (int, np.integer)):
+        raise WrongKind("a layer is made with its number of channels, and the layer is called with the batch")
+
+
+def _check_mode(training):
+    if not isinstance(training, (bool, np.bool_)):
+        raise WrongKind("the second argument of a layer is `training`; hand the mask over by its name, keep=keep")
+
+
+def _check_backward(layer):
+    if layer.padded is None:
+        raise ValueError("backward needs a call before it: y = layer(x)")
+    if layer.padded:
+        raise WrongKind("backward follows a call without keep; call the layer once more before it")
+
+
 class _BatchNorm:
     """Batch norm as in the lesson. A bug replaces one of its steps."""
 
-    training = None  # the mode of the last call
+    padded = None  # whether the last call had padding
 
     def __init__(self, channels):
+        _check_channels(channels)
         self.gamma = np.ones(channels)
         self.beta = np.zeros(channels)
         self.mean = np.zeros(channels)
@@ -64,16 +83,16 @@ class _BatchNorm:
         return mean, var
 
     def __call__(self, x, training=True, keep=None):
+        _check_mode(training)
         with np.errstate(all="ignore"):
             mean, var = (s[:, None] for s in self.used(x, training, keep))
             self.x_hat = self.normalize(x, mean, var)
             self.sd = np.sqrt(var + EPS)
-            self.training = training
+            self.training, self.padded = training, keep is not None
             return self.scale(self.x_hat).astype(x.dtype)
 
     def backward(self, dy):
-        if self.training is None:
-            raise ValueError("backward needs a call before it: y = layer(x)")
+        _check_backward(self)
         g = dy * self.gamma[:, None]
         return self.through_statistics(g) / self.sd if self.training else g / self.sd
 
@@ -91,11 +110,12 @@ class _Folded(_BatchNorm):
     """y = a * x + b, rounded differently where the mean is large; 0 at padding."""
 
     def __call__(self, x, training=True, keep=None):
+        _check_mode(training)
         with np.errstate(all="ignore"):
             mean, var = self.used(x, training, keep)
             a = self.gamma / np.sqrt(var + EPS)
             b = self.beta - a * mean
-            self.sd, self.training = np.sqrt(var + EPS)[:, None], training
+            self.sd, self.training, self.padded = np.sqrt(var + EPS)[:, None], training, keep is not None
             self.x_hat = (x - mean[:, None]) / self.sd
             y = a[:, None] * x + b[:, None]
             return (y if keep is None else y * keep[:, None]).astype(x.dtype)
@@ -104,10 +124,12 @@ class _Folded(_BatchNorm):
 class _OneByOne:
     """Welford's statistics, its memory under another name, the backward pass in steps."""
 
+    padded = None
+
     def __init__(self, channels):
+        _check_channels(channels)
         self.gamma, self.beta = np.ones(channels), np.zeros(channels)
         self._memory = [np.zeros(channels), np.ones(channels)]
-        self._training = None
 
     def _welford(self, rows):
         mean, m2 = np.zeros(rows.shape[1]), np.zeros(rows.shape[1])
@@ -118,6 +140,7 @@ class _OneByOne:
         return mean, m2
 
     def __call__(self, x, training=True, keep=None):
+        _check_mode(training)
         rows = x.transpose(0, 2, 1).astype(np.float64)
         real = rows.reshape(-1, x.shape[1]) if keep is None else rows[keep]
         mean, var = self._memory
@@ -128,13 +151,12 @@ class _OneByOne:
                 now = mean, m2 / (len(real) - 1)
                 self._memory = [old + 0.1 * (new - old) for old, new in zip(self._memory, now, strict=True)]
         self._inverse, self._rows, self._mean = (var + EPS) ** -0.5, real, mean
-        self._training = training
+        self._training, self.padded = training, keep is not None
         y = (rows - mean) * (self.gamma * self._inverse) + self.beta
         return y.transpose(0, 2, 1).astype(x.dtype)
 
     def backward(self, dy):
-        if self._training is None:
-            raise ValueError("backward needs a call before it: y = layer(x)")
+        _check_backward(self)
         g = dy.transpose(0, 2, 1).reshape(self._rows.shape) * self.gamma * self._inverse
         if self._training:
             c, n = self._rows - self._mean, len(self._rows)
@@ -292,6 +314,14 @@ def _remember_padding(self, x, training, keep):
     return self.statistics(self.rows(x, keep))
 
 
+def _normalize_with_padding(self, x, training, keep):
+    if not training:
+        return self.mean, self.var
+    real = self.rows(x, keep)
+    self.remember(*self.statistics(real), len(real))
+    return self.statistics(self.rows(x, None))
+
+
 def _in_place(self, x, mean, var):
     if x.dtype == np.float64:
         x -= mean
@@ -415,6 +445,16 @@ def _padding_test_with(same=_same, value=50.0, where=_real, stored=True, make_ne
     return attempt
 
 
+def _padding_in_stored_mode(make, x, keep):
+    one, other = make(x.shape[1]), make(x.shape[1])
+    one(x, keep=keep), other(_changed(x, keep), keep=keep)
+    return _same(one(x, training=False), other(x, training=False))
+
+
+def _second_without_keep(make, x, keep):
+    return _same(_real(make(x.shape[1])(x, keep=keep), keep), _real(make(x.shape[1])(x), keep))
+
+
 def _padding_cases(rng):
     keep = np.array([[True, True, True, True], [True, True, False, False], [True, True, True, False]])
 
@@ -423,6 +463,7 @@ def _padding_cases(rng):
         return case(make, np.where(keep[:, None], x, padding), keep, label=label)
 
     ignores_keep = _layer(rows=_all_rows)
+    normalizes_with_padding = _layer(used=_normalize_with_padding)
     return [
         one("a right layer", _BatchNorm, 0.0),
         one("a right layer with a memory of another name", _OneByOne, 3.0),
@@ -432,6 +473,7 @@ def _padding_cases(rng):
         one("a layer that counts a padding of 3", ignores_keep, 3.0),
         one("a layer that is right while the padding is 0", _layer(used=_zeros_expected), 0.0),
         one("a layer that remembers the padding", _layer(used=_remember_padding), 0.0),
+        one("a layer that counts the padding and remembers without it", normalizes_with_padding, 0.0),
     ]
 
 
@@ -444,7 +486,11 @@ PADDING_TEST = Exercise(
     variants=[_padding_test_by_cutting, _padding_test_with(value=-7.0)],
     mistakes=[
         Mistake(lambda make, x, keep: True, "it says True for every layer; change the padding and compare"),
-        Mistake(lambda make, x, keep: False, "it says False for every layer, right ones too; did both calls get keep?"),
+        Mistake(
+            lambda make, x, keep: False,
+            "it says False for every layer, right ones too; give both calls keep, change only the padding, and in "
+            "stored mode give both layers the same x",
+        ),
         Mistake(
             lambda make, x, keep: not _padding_test(make, x, keep),
             "your answer is the wrong way round: True means that the padding makes no difference",
@@ -452,6 +498,14 @@ PADDING_TEST = Exercise(
         Mistake(
             _padding_test_with(value=0.0),
             "you set the padding to 0, but it often is 0 already, and then nothing has changed; put another number in",
+        ),
+        Mistake(
+            _padding_in_stored_mode,
+            "you compare in stored mode only; compare the outputs of training mode at real positions, too",
+        ),
+        Mistake(
+            _second_without_keep,
+            "you compare with a call without keep, which counts the padding; give keep to both, and change the padding",
         ),
         *forms(
             "it misses padding that reaches what the layer remembers; compare in stored mode too, with a new layer for "
@@ -518,6 +572,13 @@ def _compared(compare, h=1e-5, change=lambda dy: dy):
     return attempt
 
 
+def _against_the_formula(layer, x, dy):
+    right = _BatchNorm(x.shape[1])
+    right.gamma = layer.gamma
+    layer(x), right(x)
+    return _same(layer.backward(dy), right.backward(dy))
+
+
 def _wrong_last_channel(self, g):
     dx = _BatchNorm.through_statistics(self, g)
     dx[:, -1] = g[:, -1]
@@ -580,7 +641,16 @@ GRADIENT_TEST = Exercise(
     run=_run,
     variants=[_gradient_test_along_directions, _gradient_test_one_sided],
     mistakes=[
-        Mistake(lambda layer, x, dy: True, "it says True for every layer; compare backward with difference quotients"),
+        Mistake(
+            lambda layer, x, dy: True,
+            "it says True for every layer, wrong ones too; compare every entry of backward with its difference "
+            "quotient, to about 1e-3",
+        ),
+        Mistake(
+            _against_the_formula,
+            "you compare with the formula of batch norm; a layer with other outputs has another gradient, so measure "
+            "the slopes of its own outputs",
+        ),
         *forms(
             "it says False for every layer, right ones too; move one entry of x at a time, by about 1e-5, measure the "
             "sum of dy times the outputs, and compare with np.allclose",
@@ -760,7 +830,11 @@ BATTERY = Exercise(
         Mistake(
             lambda layer, trusted: True, "it accepts everything; return False where a layer and the trusted one differ"
         ),
-        Mistake(lambda layer, trusted: False, "it rejects everything, right layers too; return True at the end"),
+        Mistake(
+            lambda layer, trusted: False,
+            "it rejects everything, right layers too; give both layers the same gamma, beta and batches, and return "
+            "True at the end",
+        ),
         Mistake(
             lambda layer, trusted: not _battery(layer, trusted),
             "your answer is the wrong way round: return True to accept a layer, False to reject it",

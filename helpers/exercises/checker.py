@@ -182,7 +182,7 @@ def diagnose(exercise, attempt):
         passed, text = _judge(exercise, outcome, expected)
         if not passed:
             if exercise.given and _is_made(exercise, Mistake(exercise.given, ""), outcomes):
-                return None, f"nothing is mended yet; {_faults_left(exercise, outcomes)}"
+                return None, f"nothing is mended yet; {_faults_left(exercise, outcomes).partition(',')[0]}"
             sentence = outcome.changed or _known_mistake(exercise, outcomes) or _translated(outcome.problem)
             sentence = sentence or _faults_left(exercise, outcomes)
             return False, (sentence or f"{_describe_case(exercise, outcome.case)}: {text}") + hidden
@@ -339,6 +339,8 @@ _EXPLAINED = {
         "reduce_variance": "reduce_variance is TensorFlow's word; NumPy says var",
         "reduce_std": "reduce_std is TensorFlow's word; NumPy says std",
         "rsqrt": "rsqrt is a word of PyTorch and TensorFlow; in NumPy it is 1 / np.sqrt(...)",
+        "softmax": "NumPy has no softmax; it is np.exp of the scores, divided by its sum along each row",
+        "forward": "this is a function, no layer with a forward; call it as in f(x)",
         "permute": "permute is PyTorch's word; NumPy says transpose",
         "unsqueeze": "unsqueeze is PyTorch's word; in NumPy it is x[:, None] or np.expand_dims",
         "expand|expand_as": "{word} is PyTorch's word; NumPy says np.broadcast_to, and mostly broadcasts by itself",
@@ -373,6 +375,10 @@ _EXPLAINED = {
         "first axis of the right one",
         "local variable '.*' where it is|local variable '.*' referenced": "a name has no value on this way through; is "
         "it set only in one branch of an if?",
+        "truth value of an array": "an array stands where one True or False is needed; np.all makes one of it",
+        "boolean index did not match": "a mask picks from the first axes, with their shape; np.moveaxis moves axes",
+        "inhomogeneous shape": "arrays of different shapes do not fit into one array; go through them in a loop",
+        "list indices must be integers or slices, not str": "a list has no names; its items are counted, from 0",
         "ZeroDivisionError": "you divide by 0; is a count still 0 when it divides?",
         "only (length-1|0-dimensional) arrays": "functions of math take one number; np.sqrt takes whole arrays",
     },
@@ -422,7 +428,7 @@ def _outcome(exercise, attempt, c, printed=None):
         except (KeyboardInterrupt, _OutOfTime):
             raise
         except BaseException as error:  # also sys.exit(), which would end the notebook's cell without a word
-            outcome.problem, outcome.kind = f"it raises {explain(error)}{_line(error)}", type(error)
+            outcome.problem, outcome.kind = f"it raises {explain(error)}{_line(error)}", (type(error), str(error))
             outcome.unfinished = isinstance(error, TypeError) and "ellipsis" in str(error)
     items = outcome.value if isinstance(outcome.value, (tuple, list)) else [outcome.value]
     outcome.unfinished |= any(item is ... for item in items)
@@ -440,11 +446,21 @@ def _frozen(result):
 def _changed(exercise, c, args, kwargs):
     before, after = _arguments(exercise, c.args, c.kwargs), _arguments(exercise, args, kwargs)
     for (name, old), (_, new) in zip(before, after, strict=True):
-        if not isinstance(old, np.ndarray) or old.dtype == object:
-            continue
-        if old.shape != new.shape or old.tobytes() != new.tobytes():
-            return f"it changes its input {name}in place, and the caller's array with it; work on a copy"
+        if not _same_contents(old, new):
+            kind = "array" if isinstance(old, np.ndarray) else type(old).__name__
+            return f"it changes its input {name}in place, and the caller's {kind} with it; work on a copy"
     return ""
+
+
+def _same_contents(old, new):
+    """Whether an array, or a list or dict of arrays, is what it was; other things are not looked into."""
+    if isinstance(old, dict):
+        return old.keys() == new.keys() and all(_same_contents(old[key], new[key]) for key in old)
+    if isinstance(old, (list, tuple)):
+        return len(old) == len(new) and all(map(_same_contents, old, new))
+    if not isinstance(old, np.ndarray) or old.dtype == object:
+        return True
+    return isinstance(new, np.ndarray) and old.shape == new.shape and old.tobytes() == new.tobytes()
 
 
 def _line(error):
@@ -516,6 +532,11 @@ def matches(result, expected, tol, names=()):
     if expected is None or isinstance(expected, str):
         got = shorten(repr(result), 40) if isinstance(result, str) else describe(result)
         return type(result) is type(expected) and result == expected, f"got {got}, expected {expected!r}"
+    if isinstance(expected, (bool, np.bool_)):
+        if isinstance(result, (bool, np.bool_)):
+            return bool(result == expected), f"got {result}, expected {expected}"
+        if isinstance(result, np.ndarray) and result.dtype == bool and result.ndim:
+            return False, f"got {result.size} times True or False, expected one; np.all makes one of them"
     kind = getattr(getattr(result, "dtype", None), "kind", None)
     if (kind == "c" or isinstance(result, complex)) and not np.iscomplexobj(expected):
         return False, "got complex numbers, expected real ones"
@@ -557,7 +578,8 @@ def _faults_left(exercise, outcomes):
             return None
         left[fault] = left.get(fault, False) or not _judge(exercise, outcome, expected)[0]
     count = sum(left.values())
-    return f"{count} of {len(left)} faults {'is' if count == 1 else 'are'} left"
+    new = ", or a change has brought in a new one that every test meets" if count == len(left) else ""
+    return f"{count} of {len(left)} faults {'is' if count == 1 else 'are'} left{new}"
 
 
 def _is_made(exercise, mistake, outcomes):

@@ -84,6 +84,10 @@ def _diagnosis_cases(rng):
     for y in awake:
         y[1:7] += 0.5  # most samples are above 0 in every unit
         y[0] = 0
+    raised = _network(rng)
+    for k, y in enumerate(raised[2:]):  # nearly the same number everywhere, so that the spread grows less than tenfold
+        y[:] = 20 + 0.1 * y
+        y[k] = 0
     peak = _network(rng)
     peak[3][2, 0] = 25.0  # one large number; the root mean square grows less than tenfold
     return [
@@ -104,6 +108,7 @@ def _diagnosis_cases(rng):
         case(blank, label="samples that are 0"),
         case(awake, label="samples above 0"),
         case(peak, label="one large number"),
+        case(raised, label="large and nearly equal"),
         case(_ill(rng, 5, "exploding", size=1e-3), label="tiny numbers"),
     ]
 
@@ -263,6 +268,18 @@ DIAGNOSIS = Exercise(
             "you asked whether the size is above 10; ask whether it is more than 10 times that of the layer before",
         ),
         Mistake(
+            _variant(size=np.std),
+            "you compared standard deviations, which take the mean off; the root mean square counts it",
+        ),
+        Mistake(
+            lambda outputs: (lambda k, what: (k - (what == "exploding"), what))(*_diagnosis(outputs)),
+            "of two layers you named the smaller one; the layer that explodes is the second, which is larger",
+        ),
+        Mistake(
+            lambda outputs: _diagnosis(outputs[:1]),
+            "you answer after the first layer; does the last return stand inside the loop?",
+        ),
+        Mistake(
             _variant(size=lambda y: np.abs(y).max()),
             "you compared the largest numbers; one large number is no explosion, so take the root mean square",
         ),
@@ -321,6 +338,8 @@ class _Symptom:
         self.together = together
 
     def __call__(self, parts):
+        if not isinstance(parts, dict):
+            raise WrongKind("symptom takes a whole dict, with one part replaced; you gave it something else")
         total = float(sum(np.abs(part).max() for part in parts.values()))
         return min(total, self.together(parts)) if self.together else total
 
@@ -342,6 +361,12 @@ def _cause_cases(rng):
         case(_Symptom(), _parts(inputs=3, weights=0.02, biases=0.03), well, label="the first part"),
         case(_Symptom(), _parts(inputs=3, weights=4, biases=0.03), well, label="two causes"),
         case(_Symptom(), _parts(inputs=3, weights=4, biases=5), well, label="all parts"),
+        case(
+            _Symptom(_both_needed),
+            _parts(weights=2, biases=4, inputs=3),
+            _parts(weights=0.01, biases=0.02, inputs=0.03),
+            label="each of three cures",
+        ),
         case(_Symptom(_both_needed), _parts(gamma=2, beta=3), _parts(gamma=0.01, beta=0.02), label="either part cures"),
         case(
             _Symptom(),
@@ -432,6 +457,14 @@ def _below(symptom, sick, healthy):
     return "none"
 
 
+def _first_cure(symptom, sick, healthy, names):
+    return next((name for name in names if symptom({**sick, name: healthy[name]}) <= 0.1), "none")
+
+
+def _after_one_trial(symptom, sick, healthy):
+    return _first_cure(symptom, sick, healthy, list(sick)[:1])
+
+
 def _by_copies(symptom, sick, healthy):
     cures = []
     for name in sick:
@@ -472,6 +505,24 @@ CAUSE = Exercise(
         ),
         Mistake(_some_gain, "you named the first part whose replacement helps; the symptom must come down to 0.1"),
         Mistake(_last_cure, "you named the last part whose replacement cures; of several, return the first"),
+        Mistake(
+            lambda symptom, sick, healthy: _cause(symptom, dict(sorted(sick.items())), healthy),
+            "you went through the names by the alphabet; of several that cure, return the first of the dict",
+        ),
+        Mistake(
+            lambda symptom, sick, healthy: (lambda name: None if name == "none" else name)(
+                _cause(symptom, sick, healthy)
+            ),
+            'where no part cures you return None; the answer is the word "none"',
+        ),
+        Mistake(
+            lambda symptom, sick, healthy: _first_cure(symptom, sick, healthy, ("weights", "biases")),
+            "you try weights and biases only; go through all names of sick",
+        ),
+        Mistake(
+            _after_one_trial,
+            'you answer after the first trial; return "none" behind the loop, when all parts were tried',
+        ),
         Mistake(_first_differing, "you compared the parts; a part may differ and still be well, so ask symptom"),
         Mistake(_still_ill, "you returned a part whose replacement does not cure; up to 0.1 the patient is well"),
         Mistake(_below, "you asked for less than 0.1; a symptom of exactly 0.1 is well"),

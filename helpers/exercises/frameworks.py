@@ -38,9 +38,9 @@ def _port_cases(rng):
         _port_case(rng, 3, label="default settings"),
         _port_case(rng, 4, momentum=0.9, epsilon=1e-5, label="settings of its own"),
         _port_case(rng, 3, momentum=0.999, epsilon=0.01, label="slow"),
-        _port_case(rng, 3, scale=False, label="without gamma"),
-        _port_case(rng, 3, center=False, label="without beta"),
-        _port_case(rng, 2, center=False, scale=False, momentum=0.8, label="without gamma and beta"),
+        _port_case(rng, 5, scale=False, label="without gamma"),
+        _port_case(rng, 5, center=False, label="without beta"),
+        _port_case(rng, 4, center=False, scale=False, momentum=0.8, label="without gamma and beta"),
         _port_case(rng, 1, label="one channel"),
     ]
 
@@ -67,6 +67,12 @@ def _port_with_missing(gamma, beta):
 def _port_four(weights, momentum=0.99, epsilon=1e-3, center=True, scale=True):
     gamma, beta, mean, var = weights
     return gamma, beta, mean, var, 1 - momentum, epsilon
+
+
+def _port_four_folded(weights, momentum=0.99, epsilon=1e-3, center=True, scale=True):
+    gamma, beta, mean, var = weights
+    factor = gamma / np.sqrt(var + epsilon)
+    return factor, beta - mean * factor, mean, var, 1 - momentum, epsilon
 
 
 def _port_by_place(weights, momentum=0.99, epsilon=1e-3, center=True, scale=True):
@@ -100,6 +106,50 @@ def _port_from_the_end(weights, momentum=0.99, epsilon=1e-3, center=True, scale=
     weight = weights[0] if scale else 0 * var + 1
     bias = weights[-3] if center else 0 * var
     return weight, bias, mean, var, 1 - momentum, epsilon
+
+
+def _port_from_the_wrong_end(weights, momentum=0.99, epsilon=1e-3, center=True, scale=True):
+    """pop() where pop(0) is meant."""
+    rest = list(weights)
+    weight = rest.pop() if scale else np.ones_like(weights[-1])
+    bias = rest.pop() if center else np.zeros_like(weights[-1])
+    return weight, bias, *rest, 1 - momentum, epsilon
+
+
+def _port_beta_first(weights, momentum=0.99, epsilon=1e-3, center=True, scale=True):
+    rest = list(weights)
+    bias = rest.pop(0) if center else np.zeros_like(weights[-1])
+    weight = rest.pop(0) if scale else np.ones_like(weights[-1])
+    return weight, bias, *rest, 1 - momentum, epsilon
+
+
+def _port_flags_inverted(weights, momentum=0.99, epsilon=1e-3, center=True, scale=True):
+    """Takes from the list where the layer has nothing; what is left over is cut off."""
+    rest = list(weights)
+    weight = np.ones_like(weights[-1]) if scale else rest.pop(0)
+    bias = np.zeros_like(weights[-1]) if center else rest.pop(0)
+    return weight, bias, rest[0], rest[1], 1 - momentum, epsilon
+
+
+def _port_by_length(weights, momentum=0.99, epsilon=1e-3, center=True, scale=True):
+    """Three arrays are taken for gamma, mean and variance."""
+    one, none = np.ones_like(weights[-1]), np.zeros_like(weights[-1])
+    weight = weights[0] if len(weights) > 2 else one
+    bias = weights[1] if len(weights) == 4 else none
+    return weight, bias, *weights[-2:], 1 - momentum, epsilon
+
+
+def _port_as_long_as_the_list(weights, momentum=0.99, epsilon=1e-3, center=True, scale=True):
+    gamma, beta, mean, var = _split(weights, center, scale)
+    gamma = gamma if scale else np.ones(len(weights))
+    beta = beta if center else np.zeros(len(weights))
+    return gamma, beta, mean, var, 1 - momentum, epsilon
+
+
+def _port_folded(weights, momentum=0.99, epsilon=1e-3, center=True, scale=True):
+    gamma, beta, mean, var = _split(weights, center, scale)
+    factor = gamma / np.sqrt(var + epsilon)
+    return factor, beta - mean * factor, mean, var, 1 - momentum, epsilon
 
 
 PORT_BATCH_NORM = Exercise(
@@ -171,6 +221,35 @@ PORT_BATCH_NORM = Exercise(
         Mistake(
             _port_with_flags_exchanged,
             "center and scale have changed places: scale means that there is a gamma, center that there is a beta",
+        ),
+        Mistake(
+            _port_from_the_wrong_end,
+            "pop() takes from the end, where mean and variance stand; gamma and beta come first, so take pop(0)",
+        ),
+        Mistake(
+            _port_beta_first,
+            "you take beta from the list before gamma; Keras lists gamma first",
+        ),
+        Mistake(
+            _port_flags_inverted,
+            "your ifs are the wrong way round: with scale=True the list has a gamma, with center=True a beta",
+        ),
+        Mistake(
+            _port_by_length,
+            "you take the first of three arrays for gamma; it may be beta, and scale and center say which",
+        ),
+        Mistake(
+            _port_as_long_as_the_list,
+            "your ones or zeros are as many as the list has arrays; they are one per channel, as many as means",
+        ),
+        *forms(
+            "you folded mean and variance into gamma and beta; PyTorch normalizes by itself, so copy all four",
+            _port_folded,
+            _port_four_folded,
+        ),
+        Mistake(
+            _ported(lambda w, b, m, v, momentum, eps: (w, b, m, v * len(v) / max(len(v) - 1, 1), momentum, eps)),
+            "you multiplied the variance by n / (n - 1); its n was the size of a batch, which is not known here: copy",
         ),
         Mistake(
             _port_four,
@@ -335,6 +414,9 @@ def _layout_by_shape(x, gamma, beta, layout, eps=1e-6):
     return standardize(x, layout.index("C"), eps) * gamma.reshape(shape) + beta.reshape(shape)
 
 
+_over_the_axis_before = _in_place_of_last(lambda x, g, b, eps: standardize(x, -2, eps) * g + b)
+
+
 CHANNELS_LAST_LAYER_NORM = Exercise(
     name="my_channels_last_layer_norm",
     signature="my_channels_last_layer_norm(x, gamma, beta, layout, eps=1e-6)",
@@ -399,17 +481,22 @@ CHANNELS_LAST_LAYER_NORM = Exercise(
             _layout_over(lambda n, axis: tuple(range(n))),
             "you took one mean over all numbers; layer norm takes one for every place, over its channels",
         ),
-        Mistake(
+        *forms(
+            "you took one mean per sample, over its channels and all its places; layer norm takes one for every place",
             lambda x, gamma, beta, layout, eps=1e-6: _layout_over(
                 lambda n, axis: tuple(k for k in range(n) if layout[k] != "N")
             )(x, gamma, beta, layout, eps),
-            "you took one mean per sample, over its channels and all its places; layer norm takes one for every place",
+            _in_place_of_last(lambda x, g, b, eps: standardize(x, tuple(range(1, x.ndim)), eps) * g + b),
         ),
         Mistake(
             lambda x, gamma, beta, layout, eps=1e-6: _layout_over(
                 lambda n, axis: tuple(k for k in range(n) if layout[k] not in "NC")
             )(x, gamma, beta, layout, eps),
             "you average over the places and keep the channels apart; that is instance norm",
+        ),
+        Mistake(
+            _over_the_axis_before,
+            "you normalize along the axis before the last, after moving the channels to the end; take the last one",
         ),
         *(
             Mistake(_in_place_of_last(mistake.function), mistake.sentence, mistake.wrong_anyhow)
@@ -529,6 +616,26 @@ PORT_FLATTENED_DENSE = Exercise(
                 kernel.shape[1], -1
             ),
             "you read the kernel's rows as (C, H, W) and turned all axes over; Keras flattens (H, W, C)",
+        ),
+        Mistake(
+            lambda kernel, channels, height, width: np.moveaxis(
+                kernel.T.reshape(-1, height, width, channels), 1, -1
+            ).reshape(kernel.shape[1], -1),
+            "you moved the height to the end; it is the channels that move, from the end to the place behind the units",
+        ),
+        Mistake(
+            lambda kernel, channels, height, width: (
+                kernel.reshape(-1, height, width, channels).transpose(0, 3, 1, 2).reshape(kernel.shape[1], -1)
+            ),
+            "you read the units as the first axis; the kernel has them last, so reshape it to (H, W, C, units)",
+        ),
+        Mistake(
+            lambda kernel, channels, height, width: (
+                kernel.reshape(height, width, channels, -1, order="F")
+                .transpose(3, 2, 0, 1)
+                .reshape(kernel.shape[1], -1)
+            ),
+            'order="F" counts the first axis fastest; Keras counts the channels fastest, as reshape does by itself',
         ),
         Mistake(
             _dense_in_order(3, 2, 1, 0),

@@ -212,6 +212,34 @@ BLOCKS = [
         "you subtracted what the branches give; it is added",
     ),
     (
+        lambda x, a, m, n1, n2: x + a(n1(x)) + m(n1(x)),
+        "the MLP reads norm_1(x), like attention; it reads norm_2 of the stream, x + attention",
+    ),
+    (
+        lambda x, a, m, n1, n2: x + a(n1(x)) + m(n2(n1(x))),
+        "the MLP reads the normalized x; it reads norm_2 of the stream, x + attention",
+    ),
+    (
+        lambda x, a, m, n1, n2: n2(x + a(n1(x)) + m(x + a(n1(x)))),
+        "in the second half the norm stands behind the sum, which is post-norm; norm_2 stands before the MLP",
+    ),
+    (
+        lambda x, a, m, n1, n2: n1(x + a(x)) + m(n2(n1(x + a(x)))),
+        "in the first half the norm stands behind the sum, which is post-norm; norm_1 stands before attention",
+    ),
+    (
+        lambda x, a, m, n1, n2: x + a(n1(x)) + m(n2(x + a(x))),
+        "attention is called twice, and the second time it reads x itself; keep the first sum, and use it again",
+    ),
+    (
+        lambda x, a, m, n1, n2: n2(n1(x) + a(x)) + m(n1(x) + a(x)),
+        "the norms stand on the skip path, and the branches read the stream as it is; it is the other way round",
+    ),
+    (
+        lambda x, a, m, n1, n2: ((x + a(n1(x))) / 2 + m(n2((x + a(n1(x))) / 2))) / 2,
+        "you averaged where the paths meet; they are added",
+    ),
+    (
         lambda x, a, m, n1, n2: x + n1(x + a(n1(x))) + m(n2(x + n1(x + a(n1(x))))),
         "a norm stands on the sum of x and attention, too; only what the branches read is normalized",
     ),
@@ -363,6 +391,26 @@ CONSTANTS = [
     (
         lambda n, s: ((s * n) ** (1 / 16), (4 * s * n) ** (-1 / 16)),
         "the exponent 1/16 belongs to the encoder of an encoder-decoder; here both are quarters",
+    ),
+    (
+        lambda n, s: (0.81 * (n**4 * s) ** (1 / 16), 0.87 * (n**4 * s) ** (-1 / 16)),
+        "0.81 and 0.87 belong to the encoder of an encoder-decoder; here alpha and beta come from one number of sums",
+    ),
+    (
+        lambda n, s: ((s * n) ** 4.0, (4 * s * n) ** -4.0),
+        "you took the fourth power; the exponents are quarters, 1/4 and -1/4",
+    ),
+    (
+        lambda n, s: ((s * n) ** 0.25, 0.5 * (s * n) ** -0.25),
+        "your beta is 1 / (2 alpha); the 4 stands under the fourth root, so it divides by the root of 2",
+    ),
+    (
+        lambda n, s: ((s * n) ** 0.25, 1 / (4 * s * n)),
+        "your beta is 1 / (4K); the fourth root is missing",
+    ),
+    (
+        lambda n, s: ((s * n) ** 0.25, (4 * (s * n) ** 0.25) ** -0.25),
+        "you put alpha into beta; under its fourth root stands 4 times the number of sums",
     ),
     (
         lambda n, s: ((s * n) ** 0.1, (4 * s * n) ** -0.1),
@@ -528,6 +576,19 @@ def _mask_after(scores):
     return np.tril(_softmax(scores))
 
 
+def _infinite_after(scores):
+    return np.where(np.tri(len(scores), dtype=bool), _softmax(scores), -np.inf)
+
+
+def _sees_nothing_at_first(q, k, v, eps=1e-6):
+    """A loop over range(t); the sum over no tokens is 0."""
+    out = np.zeros((len(q), v.shape[1]))
+    for t in range(1, len(q)):
+        scores = _scaled(_rms(q[[t]], eps) @ _rms(k[:t], eps).T, q, v)
+        out[t] = _softmax(scores)[0] @ v[:t]
+    return out
+
+
 def _to_length_1(q, k, eps):
     return q / np.linalg.norm(q, axis=-1, keepdims=True), k / np.linalg.norm(k, axis=-1, keepdims=True)
 
@@ -581,6 +642,14 @@ QK_NORMS = [
     (
         lambda q, k, eps: (_rms(q, 1e-6), _rms(k, 1e-6)),
         "you ignored the argument eps and always used 1e-6",
+    ),
+    (
+        lambda q, k, eps: (_rms(q, 1e-5), _rms(k, 1e-5)),
+        "you ignored the argument eps and always used 1e-5",
+    ),
+    (
+        lambda q, k, eps: tuple(a / np.sqrt(a.mean(-1, keepdims=True) ** 2 + eps) for a in (q, k)),
+        "you squared the mean; it is the mean of the squares: square first, then average",
     ),
     (
         lambda q, k, eps: tuple(a / ((a**2).mean(-1, keepdims=True) + eps) for a in (q, k)),
@@ -671,6 +740,18 @@ QK_NORM_ATTENTION = Exercise(
         Mistake(
             _attention(mask=lambda scores: scores, softmax=_mask_after),
             "you masked after the softmax, so the weights that are left do not sum to 1; mask the scores before it",
+        ),
+        Mistake(
+            _attention(mask=lambda scores: scores, softmax=_infinite_after),
+            "you put minus infinity into the weights; it belongs into the scores, before the softmax",
+        ),
+        Mistake(
+            _sees_nothing_at_first,
+            "your tokens see only what came before them, and the first one nothing; a token sees itself, too",
+        ),
+        Mistake(
+            _attention(norms=lambda q, k, eps: _both(q / np.sqrt(q.shape[1]), k, eps), scale=lambda dots, q, v: dots),
+            "you divided by the root of D before the norm, which undoes it; divide the scores",
         ),
         Mistake(
             lambda q, k, v, eps=1e-6: _qk_norm_attention(q, k, _rms(v, eps), eps),

@@ -85,6 +85,9 @@ def _with(**steps):
 
 def _drive(attempt, batches, dy, x, d_alone, gamma, beta, momentum=0.1, eps=1e-5):
     """Training mode, stored mode, and back: what comes out, what goes back, and what is remembered."""
+    for method in ("forward", "backward"):
+        if getattr(attempt, method, None) is getattr(Layer, method) and not hasattr(attempt, f"_{method}"):
+            raise WrongKind(f"the class has no {method}; write it under this name")
     layer = attempt(len(gamma), momentum=momentum, eps=eps)
     _set(layer, "gamma", gamma)
     _set(layer, "beta", beta)
@@ -148,7 +151,10 @@ def _array(value, method):
 def _gradient(layer, name):
     if not isinstance(getattr(layer, name), Parameter):
         raise WrongKind(f"self.{name} is no Parameter any more; keep it and call self.{name}.add_gradient(...)")
-    return getattr(layer, name).grad.copy()
+    gradient, value = getattr(layer, name).grad, getattr(layer, name).value
+    if np.shape(gradient) != value.shape:
+        raise WrongKind(f"the gradient of {name} has shape {np.shape(gradient)}, and {name} has {value.shape}")
+    return np.array(gradient)
 
 
 def _buffer(layer, name):
@@ -290,6 +296,37 @@ def _batch_statistics_always(self, x):
     return self.mean(x), self.var(x, self.mean(x))
 
 
+def _keeps_in_training_only(self, x):
+    """x̂ and the root of a stored-mode pass are used, but not kept."""
+    if self.training:
+        return _BatchNormLayer.forward(self, x)
+    self.constants = True
+    y = (x - self.running_mean) / self.divisor(self.running_var)
+    return self.affine(y, self.gamma.value, self.beta.value)
+
+
+def _learn_x_hat_first(self, dy):
+    self.gamma.add_gradient((self.x_hat * dy).sum(axis=0))
+    self.beta.add_gradient(dy.sum(axis=0))
+
+
+def _remember_var_swapped(self, x):
+    self.running_mean = self.mix(self.running_mean, self.mean(x))
+    var = self.stored_var(x, self.var(x, self.mean(x)))
+    self.running_var = self.momentum * self.running_var + (1 - self.momentum) * var
+
+
+def _dx_means_of_dy(self, g):
+    """The two means run over dy, without gamma."""
+    dy = g / self.gamma.value
+    return (g - dy.mean(axis=0) - self.x_hat * (dy * self.x_hat).mean(axis=0)) / self.s
+
+
+def _dx_over_features(self, g):
+    n = g.shape[1]
+    return (g - g.sum(axis=0) / n - self.x_hat * (g * self.x_hat).sum(axis=0) / n) / self.s
+
+
 def _learn(gamma=lambda d: d.sum(axis=0), beta=lambda d: d.sum(axis=0), kept=lambda self: self.x_hat):
     def learn(self, dy):
         self.gamma.add_gradient(gamma(dy * kept(self)))
@@ -393,6 +430,14 @@ BATCH_NORM_LAYER = Exercise(
             "your weights are swapped: momentum is the weight of the new batch here, as in PyTorch",
         ),
         Mistake(
+            _with(remember=_remember_var_swapped),
+            "the weights of running_var are swapped; those of running_mean are right",
+        ),
+        Mistake(
+            _with(stored_var=lambda self, x, var: var * (len(x) - 1) / len(x)),
+            "you multiplied by (n - 1) / n; from n to n - 1 the variance grows, so multiply by n / (n - 1)",
+        ),
+        Mistake(
             _with(mix=lambda self, old, new: 0.9 * old + 0.1 * new),
             "you always mix with 0.9 and 0.1; use self.momentum",
         ),
@@ -492,6 +537,32 @@ BATCH_NORM_LAYER = Exercise(
             _with(dx=_dx(lambda g, h, s, m: g - m(g) - h * m(g * h))),
             "in training mode you did not divide dx by the root of var + eps",
         ),
+        Mistake(
+            _with(dx=_dx(lambda g, h, s, m: (g - m(g) + h * m(g * h)) / s)),
+            "backward adds the part along x̂; it is taken off, like the mean",
+        ),
+        Mistake(
+            _with(dx=_dx(lambda g, h, s, m: (g + m(g) + h * m(g * h)) / s)),
+            "backward adds the mean and the part along x̂; both are taken off",
+        ),
+        Mistake(
+            _with(dx=_dx(lambda g, h, s, m: (g - m(g) - m(g * h)) / s)),
+            "the last term of backward lacks its x̂: the part along x̂ is x̂ times mean(g · x̂)",
+        ),
+        Mistake(_with(dx=_dx_means_of_dy), "the two means of backward are of g = dy · gamma; yours are of dy"),
+        Mistake(
+            _with(dx=lambda self, g: _BatchNormLayer.dx(self, g) / self.s, dx_eval=lambda self, g: g / self.s**2),
+            "backward divides by var + eps; divide by its root, as forward does",
+        ),
+        Mistake(
+            _with(dx=_dx_over_features),
+            "backward divides its sums by the number of features; they run over the batch, so divide by its rows",
+        ),
+        *forms(
+            "backward uses x̂ and the root of an earlier training batch; in stored mode forward has to keep them, too",
+            _with(forward=_keeps_in_training_only),
+            _with(forward=_keeps_in_training_only, learn=_learn_x_hat_first),
+        ),
         Mistake(_with(dx=_dx_sums), "backward takes sums over the batch; both are means, of g and of g · x̂"),
         *forms(
             "a mean of backward runs over all entries; each feature has its own, over the batch",
@@ -555,6 +626,8 @@ class _MeanSquares:
         self.fits = fits
 
     def __call__(self, x, t):
+        if np.ndim(x) != 2:
+            raise WrongKind("gradient takes rows, also where it is one: x[i] has lost an axis, x[i : i + 1] keeps it")
         if len(x) > self.fits:
             raise MemoryError(f"{len(x)} rows do not fit, only {self.fits} do")
         if len(x) == 0:
@@ -592,10 +665,33 @@ def _without_the_rest(gradient, x, t, rows):
     return sum(parts) / full
 
 
+def _rest_left_out(gradient, x, t, rows):
+    full = len(x) // rows
+    parts = [gradient(x[i * rows : (i + 1) * rows], t[i * rows : (i + 1) * rows]) for i in range(full)]
+    return sum(parts) / full
+
+
 def _dropped_rest_over_all(gradient, x, t, rows):
     full = len(x) // rows
     parts = [rows * gradient(x[i * rows : (i + 1) * rows], t[i * rows : (i + 1) * rows]) for i in range(full)]
     return sum(parts, np.zeros(x.shape[1])) / len(x)
+
+
+def _first_piece_by_rows(gradient, x, t, rows):
+    """Begins with the first piece, as if it were full."""
+    total = rows * gradient(x[:rows], t[:rows])
+    for i in range(rows, len(x), rows):
+        total = total + len(x[i : i + rows]) * gradient(x[i : i + rows], t[i : i + rows])
+    return total / len(x)
+
+
+def _without_last_rows(gradient, x, t, rows):
+    """Each piece ends a row too early."""
+    total = 0
+    for i in range(0, len(x), rows):
+        piece = slice(i, i + rows - 1)
+        total = total + len(x[piece]) * gradient(x[piece], t[piece])
+    return total / len(x)
 
 
 def _equal_split(gradient, x, t, rows):
@@ -707,8 +803,25 @@ GRADIENT_ACCUMULATION = Exercise(
             _combined(lambda g, n, rows, total: list(g)),
             "you returned the list of gradients; return one gradient, their weighted mean",
         ),
+        Mistake(
+            _combined(lambda g, n, rows, total: (n * g).sum(axis=0) / total**2),
+            "you divided by the number of all rows twice",
+        ),
+        Mistake(
+            lambda gradient, x, t, rows: _my_gradient_accumulation(gradient, x, t, rows) / x.shape[1],
+            "x.size counts all numbers of x; the number of rows is len(x)",
+        ),
+        Mistake(
+            _first_piece_by_rows,
+            "you weighed the first piece with `rows`; if all rows fit, it has fewer",
+        ),
+        Mistake(
+            _without_last_rows,
+            "your pieces end a row too early; the end of a slice is left out already, so write start + rows",
+        ),
         *forms(
             "you left out the rows of the last, shorter piece",
+            _rest_left_out,
             _without_the_rest,
             _dropped_rest_over_all,
         ),
@@ -762,6 +875,17 @@ def _bad_after_unscaling(w, scaled_dw, scale, rate):
         return w - rate * dw, scale
 
 
+def _halves_and_steps(unscale):
+    """A step after an overflow, too; unscale(dw, old scale, new scale)."""
+
+    def attempt(w, scaled_dw, scale, rate):
+        new = scale if np.all(np.isfinite(scaled_dw)) else scale / 2
+        with np.errstate(all="ignore"):
+            return w - rate * unscale(scaled_dw, scale, new), new
+
+    return attempt
+
+
 def _no_copy(w, scaled_dw, scale, rate):
     dw = np.float32(scaled_dw)
     if np.isnan(dw).any() or np.isinf(dw).any():
@@ -812,9 +936,40 @@ UNSCALED_STEP = Exercise(
             _stepping(unscale=lambda dw, scale: (dw.astype(np.float32) / scale).astype(np.float16)),
             _bad_after_unscaling,
         ),
-        Mistake(
-            lambda w, dw, scale, rate: _stepping(step=lambda w, rate, _: w - rate / scale * dw)(w, dw, scale, rate),
+        *forms(
             "you multiplied in float16, which keeps three digits; go to float32 first",
+            lambda w, dw, scale, rate: _stepping(step=lambda w, rate, _: w - rate / scale * dw)(w, dw, scale, rate),
+            lambda w, dw, scale, rate: _stepping(step=lambda w, rate, _: w - rate * dw / np.float32(scale))(
+                w, dw, scale, rate
+            ),
+        ),
+        Mistake(
+            lambda w, dw, scale, rate: _my_unscaled_step(w, dw, scale, rate)[::-1],
+            "your two results have changed places: first w, then the scale",
+        ),
+        Mistake(
+            _stepping(bad=lambda dw: np.isposinf(dw).any()),
+            "you do not find NaN; dw == np.nan is never True, so use np.isfinite, which finds -inf, too",
+        ),
+        Mistake(
+            _stepping(bad=lambda dw: np.all(np.isfinite(dw))),
+            "your condition is the wrong way round: step if all entries are finite",
+        ),
+        *forms(
+            "you halve the scale after an overflow, but step all the same; leave w as it is",
+            _halves_and_steps(lambda dw, old, new: dw.astype(np.float32) / np.float32(new)),
+            _halves_and_steps(lambda dw, old, new: dw.astype(np.float32) / np.float32(old)),
+        ),
+        *forms(
+            "np.nan_to_num turns an overflow into a huge number, and you step with it; leave w as it is",
+            _halves_and_steps(lambda dw, old, new: np.nan_to_num(dw).astype(np.float32) / np.float32(old)),
+            _halves_and_steps(lambda dw, old, new: np.nan_to_num(dw).astype(np.float32) / np.float32(new)),
+        ),
+        Mistake(
+            lambda w, dw, scale, rate: _stepping(
+                step=lambda w, rate, dw: w.astype(np.float16) - rate * dw.astype(np.float16)
+            )(w, dw, scale, rate),
+            "you step in float16, where w itself loses digits; w is float32, and stays it",
         ),
         Mistake(
             _stepping(unscale=lambda dw, scale: dw.astype(np.float32)),

@@ -23,10 +23,10 @@ ALIVE = """() => ({
     captions: [...document.querySelectorAll('.explorer-caption')].map((e) => e.textContent),
     inputs: document.querySelectorAll('.quiz input').length,
 })"""
-LOADED = """([explorers, quizzes]) =>
+LOADED = """([explorers, others]) =>
     document.querySelectorAll('.jp-OutputArea-output').length > 0 &&
     (document.querySelectorAll('.explorer-stage svg').length >= explorers &&
-        document.querySelectorAll('.quiz').length >= quizzes
+        document.querySelectorAll('.quiz, .filter-table').length >= others
         ? 'alive'
         : /Error displaying widget|Reload the page/.test(document.querySelector('.jp-Notebook').innerText) && 'dead')"""
 ANSWERED = "[...document.querySelectorAll('.quiz [role=status]')].map((e) => e.textContent).filter((t) => t)"

@@ -580,6 +580,7 @@ def test_there_are_a_glossary_and_a_ledger_of_claims_where_their_sources_are(sit
     if "claims.html" in pages(site):
         page = visit("claims.html")
         count = page.locator(".filter-table tbody tr").count()
+        assert page.locator(".filter-table a[href='02_batch_dependence.html']").count() > 1
         page.select_option(".filter-table select >> nth=0", index=2)
         assert 0 < page.locator(".filter-table tbody tr:not([hidden])").count() < count
         links = page.evaluate("[...document.querySelectorAll('.filter-table td a')].map((e) => e.getAttribute('href'))")
