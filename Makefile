@@ -3,7 +3,7 @@
 # with spaces.
 
 .DEFAULT_GOAL := help
-.PHONY: help env lab reset test notebooks lesson site references lint test-lowest test-browser test-anywhere mutants bench lock clean
+.PHONY: help env lab reset test notebooks lesson assignment grade site references lint test-lowest test-browser test-anywhere test-class mutants bench lock clean
 
 ifeq ($(OS),Windows_NT)
 BIN := Scripts
@@ -33,6 +33,9 @@ NOTEBOOKS ?=
 MUTANTS_ARGS ?=
 REFERENCES_ARGS ?=
 SITE_ARGS ?=
+FOLDER ?=
+GRADE_ARGS ?=
+ASSIGNMENT_ARGS ?=
 
 # Unit, property and notebook tests in one call. Each notebook runs from top to bottom in one worker, in strict mode
 # (a failing check raises), and every stored output is compared.
@@ -63,6 +66,12 @@ notebooks: env ## run the lessons and store their outputs (NOTEBOOKS="notebooks/
 
 lesson: env ## begin a lesson: a notebook with every part, its questions, its exercises (NAME=04_layer_norm)
 	@$(PY) tools/lesson.py "$(NAME)"
+
+assignment: env ## a lesson's exercises for nbgrader, in assignments/ (LESSON=02; ASSIGNMENT_ARGS="--points 5")
+	@$(PY) tools/assignment.py "$(LESSON)" $(ASSIGNMENT_ARGS)
+
+grade: env ## run a folder of submitted notebooks and write a table, without nbgrader (FOLDER=submissions)
+	@$(PY) tools/grade.py "$(FOLDER)" $(GRADE_ARGS)
 
 references: env ## run the frameworks of lesson 13 and store what they answer (UV_TORCH_BACKEND=cpu: PyTorch without CUDA)
 	@$(FIND) "$$python" tools/bootstrap.py --extra frameworks
@@ -96,6 +105,10 @@ mutants: env ## change the helpers one thing at a time; a test must fail (MUTANT
 test-anywhere: env ## lessons in unusual conditions: other folders, orders, executors; no network, read-only
 	EVERY_LESSON=1 $(STRICT) $(PY) -m pytest tests/anywhere tests/test_security.py tests/test_save.py tests/test_record.py \
 	tests/test_pictures.py -n logical --maxprocesses=4 --dist worksteal $(TEST_ARGS)
+
+test-class: env ## what a class needs: assignments with nbgrader itself
+	@$(BOOTSTRAP) --extra class
+	$(PY) -m pytest tests/classroom $(TEST_ARGS)
 
 bench: env ## measure the speeds and sizes that the lessons promise; stores nothing
 	@OMP_NUM_THREADS=1 $(PY) tools/bench.py $(BENCH_ARGS)

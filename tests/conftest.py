@@ -32,8 +32,8 @@ def as_a_learner(monkeypatch):
 
 
 def pytest_ignore_collect(collection_path, config):
-    """The slow tests run only when they are named: `make test-browser`, `make test-anywhere`."""
-    for name in ("browser", "anywhere"):
+    """The slow tests run only when they are named: `make test-browser`, `make test-anywhere`, `make test-class`."""
+    for name in ("browser", "anywhere", "classroom"):
         if collection_path == HERE / name:
             return not any(name in Path(str(argument)).parts for argument in config.args) or None
     return None

@@ -142,10 +142,11 @@ def test_the_license_is_mit():
 def test_the_top_of_the_repository_holds_nothing_unexpected():
     expected = {
         *("README.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "environment.yml", "pyproject.toml"),
-        *("requirements.lock", ".gitignore", ".ci", ".github", "helpers", "notebooks", "tests", "tools"),
+        *("requirements.lock", ".gitignore", ".ci", ".github", "class", "helpers", "notebooks", "tests", "tools"),
     }
     made = re.compile(
-        r"\.git|\.venv.*|workbook|__pycache__|\.\w+_cache|\.hypothesis|\.ipynb_checkpoints|\.idea|\.vscode"
+        r"\.git|\.venv.*|workbook|assignments|submissions.*|__pycache__|\.\w+_cache|\.hypothesis|\.ipynb_checkpoints"
+        r"|\.idea|\.vscode"
     )
     found = {path.name for path in ROOT.iterdir() if not made.fullmatch(path.name)}
     assert found - expected == set()
