@@ -238,7 +238,9 @@ def test_make_alone_lists_every_command(house):
 
 
 @posix
-@pytest.mark.parametrize("target", ["lab", "test", "notebooks", "lint", "test-lowest", "bench", "reset"])
+@pytest.mark.parametrize(
+    "target", ["lab", "test", "notebooks", "lint", "test-lowest", "bench", "reset", "assignment", "grade"]
+)
 def test_make_runs_modules_by_relative_paths_from_a_folder_with_spaces(house, target):
     result = run_make(house, target, f"PYTHON={sys.executable}", "LESSON=01")
     assert result.returncode == 0, result.stderr
