@@ -1,5 +1,6 @@
 """Assignments as they are written; tests/classroom/test_nbgrader.py hands them to nbgrader itself."""
 
+import functools
 import os
 import re
 
@@ -13,18 +14,21 @@ PARAMETERS = pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.st
 REGION = re.compile(r"^( *)### BEGIN SOLUTION\n.*?\n *### END SOLUTION$", re.MULTILINE | re.DOTALL)
 
 
-@pytest.fixture(autouse=True)
-def tools_import_each_other(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "tools"))
-
-
-@pytest.fixture
+@pytest.fixture(scope="module")
 def assignment():
-    return load_tool("assignment")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(ROOT / "tools"))
+        return load_tool("assignment")
 
 
 def tagged(path, tag):
     return [cell.source for cell in nbformat.read(path, as_version=4).cells if tag in cell.metadata.get("tags", [])]
+
+
+@functools.cache
+def made(assignment, lesson):
+    """The assignment of a lesson, for tests that only read it."""
+    return assignment.make_assignment(lesson, 2.5)
 
 
 def named(nb, word):
@@ -33,7 +37,7 @@ def named(nb, word):
 
 @PARAMETERS
 def test_students_get_the_stubs_of_the_lesson_and_no_solution(assignment, lesson):
-    nb = assignment.make_assignment(lesson, 2)
+    nb = made(assignment, lesson)
     handed_out = [REGION.sub(r"\1...", cell.source) for cell in named(nb, "answer")]
     assert handed_out == tagged(lesson, "exercise")
     text = "\n".join(cell.source for cell in nb.cells if cell.cell_type == "markdown" or "given" in cell.id)
@@ -43,7 +47,7 @@ def test_students_get_the_stubs_of_the_lesson_and_no_solution(assignment, lesson
 
 @PARAMETERS
 def test_every_exercise_has_a_locked_test_with_points_and_an_open_answer(assignment, lesson):
-    nb = assignment.make_assignment(lesson, 2.5)
+    nb = made(assignment, lesson)
     nbformat.validate(nb)
     names = [re.search(r'"(my_\w+)"', source)[1] for source in tagged(lesson, "solution")]
     assert [cell.id for cell in named(nb, "test")] == [f"test-{name}" for name in names]
@@ -62,7 +66,7 @@ def test_every_exercise_has_a_locked_test_with_points_and_an_open_answer(assignm
 
 @PARAMETERS
 def test_only_where_code_is_mended_the_lessons_cells_are_handed_out(assignment, lesson):
-    nb = assignment.make_assignment(lesson, 2)
+    nb = made(assignment, lesson)
     given = "\n".join(cell.source for cell in named(nb, "given"))
     if lesson.stem != "15_practice":
         assert given == ""
@@ -73,12 +77,12 @@ def test_only_where_code_is_mended_the_lessons_cells_are_handed_out(assignment, 
     assert all("nbgrader" not in cell.metadata for cell in named(nb, "given"))
 
 
-@PARAMETERS
+@pytest.mark.parametrize("lesson", [LESSONS[2], LESSONS[8], LESSONS[11], LESSONS[15]], ids=lambda path: path.stem)
 def test_with_the_solutions_every_hidden_test_passes(assignment, lesson, capsys):
     matplotlib.use("agg")
     names = {"__name__": "assignment"}
     mended = lesson.stem == "15_practice"
-    for cell in assignment.make_assignment(lesson, 2).cells:
+    for cell in made(assignment, lesson).cells:
         if cell.cell_type == "code" and not ("given" in cell.id or mended and "answer" in cell.id):
             solution = tagged(lesson, "solution")[0] if mended and "test" in cell.id else ""
             exec(solution + "\n" + cell.source, names)

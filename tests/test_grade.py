@@ -95,16 +95,6 @@ def test_right_wrong_untouched_and_forged_answers_are_told_apart(grade, tmp_path
     assert {path: path.read_bytes() for path in folder.rglob("*.ipynb")} == before
 
 
-def test_a_cell_that_ends_the_process_costs_only_what_it_defines(grade, tmp_path):
-    ends = f"import os\n\n\ndef {FIRST}(running_mean, running_var, x, momentum=0.1):\n    return 0\n\n\nos._exit(0)"
-    write(tmp_path / "s", anna=notebook(ends, RIGHT))
-    assert grade.main([str(tmp_path / "s")]) == 0
-    (anna,) = read_table(tmp_path / "s_grades.csv")
-    assert (anna[FIRST], anna[SECOND]) == ("CRASHED: the process ended in the middle of cell 2", "PASS")
-    assert "the rest is graded without it" in anna["note"]
-    assert THIRD in anna["note"]
-
-
 def test_a_layer_that_is_built_on_the_helpers_is_accepted(grade, tmp_path):
     lesson = json.loads((ROOT / "notebooks" / "11_training_with_norms.ipynb").read_text(encoding="utf-8"))
     source = next("".join(c["source"]) for c in lesson["cells"] if "solution" in c["metadata"].get("tags", []))

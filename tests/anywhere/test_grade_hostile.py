@@ -130,6 +130,14 @@ def test_no_notebook_stops_or_alters_the_others(submissions, tmp_path):
     assert sleepers == []
 
 
+def test_a_cell_that_ends_the_process_costs_only_what_it_defines(submissions):
+    ends = f"import os\n\n\n{WRONG}\n\n\nos._exit(0)"
+    (submissions / "ends.ipynb").write_text(notebook(SETUP, ends, RIGHT), encoding="utf-8")
+    row = grade(submissions)[0]["ends"]
+    assert (row[FIRST], row[SECOND]) == ("CRASHED: the process ended in the middle of cell 2", "PASS")
+    assert "the rest is graded without it" in row["note"]
+
+
 @posix
 def test_the_results_do_not_depend_on_how_many_run_at_once(submissions):
     for n in range(3):
