@@ -214,6 +214,7 @@ def test_the_table_does_not_depend_on_who_was_graded_first_and_tells_of_two_note
         ([""], "No folder is named: say where the notebooks are, as in `make grade FOLDER=submissions`."),
         (["nowhere"], "There is no folder 'nowhere': say where the notebooks are"),
         (["."], "There is no notebook in"),
+        ([str(ROOT)], "holds more than submissions, which may not be read: give them a folder of their own."),
         (["full", "--lesson", "99"], "There is no lesson '99'; there are: 00 01"),
         (["full", "--csv", "."], "cannot be written"),
         (["full", "--jobs", "0"], "must be more than 0"),

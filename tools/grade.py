@@ -111,13 +111,18 @@ def code_cells(path):
             if cell["cell_type"] == "code":
                 source = cell["source"] if isinstance(cell["source"], str) else "".join(cell["source"])
                 source.encode()
-                if "solution" not in cell.get("metadata", {}).get("tags", []) and "solution=True" not in source:
+                if not is_solution(source, cell.get("metadata", {}).get("tags", [])):
                     found.append((number, source))
     except OSError as error:
         raise ValueError(f"the file cannot be read ({error.strerror})") from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise ValueError("the file is not a notebook, or a damaged one: ask for it again") from None
     return found
+
+
+def is_solution(source, tags):
+    """Whether a cell is the lesson's solution, also where a program has dropped the tags."""
+    return "solution" in tags or "solution=True" in source and "exercise" not in tags
 
 
 def all_lessons():
@@ -298,8 +303,10 @@ def follow(process, messages, folder, limits, until, stop):
             return answers, step, f"{TIME}: {what(step)} did not end within {limits.seconds:g} seconds"
         if memory_of(watched) > limits.memory * 10**6:
             return answers, step, f"{MEMORY}: {what(step)} needs more than {limits.memory} MB"
-        if now - looked > 0.5 and size_of(folder) > LARGEST_FOLDER:
-            return answers, step, f"{CRASHED}: {what(step)} writes more than {LARGEST_FOLDER // 10**6} MB"
+        if now - looked > 0.5:
+            looked = now
+            if size_of(folder) > LARGEST_FOLDER:
+                return answers, step, f"{CRASHED}: {what(step)} writes more than {LARGEST_FOLDER // 10**6} MB"
 
 
 def what(step):
@@ -409,7 +416,12 @@ def checked_folder(text):
     if not text.strip() or not Path(text).is_dir():
         said = f"There is no folder {text!r}" if text.strip() else "No folder is named"
         raise GradeError(f"{said}: say where the notebooks are, as in `make grade FOLDER=submissions`.")
-    return Path(text).resolve()
+    folder = Path(text).resolve()
+    if any(Path(needed).resolve().is_relative_to(folder) for needed in (ROOT, sys.prefix, tempfile.gettempdir())):
+        raise GradeError(
+            f"{folder} holds more than submissions, which may not be read: give them a folder of their own."
+        )
+    return folder
 
 
 def check_writable(path):
