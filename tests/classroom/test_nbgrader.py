@@ -3,7 +3,6 @@
 import importlib.util
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -81,21 +80,28 @@ def mended(nb):
             cell.source = cell.source.replace(wrong, right)
 
 
+def cheat(nb):
+    for cell in nb.cells:
+        if cell.id.startswith("test-"):
+            cell.source = "assert True"
+        if cell.id.startswith("answer-"):
+            cell.source = "check_exercise = lambda *args, **options: True"
+
+
 @pytest.fixture(scope="module")
 def course(tmp_path_factory):
-    """A course outside the repository: two assignments handed out, handed in, graded and commented."""
+    """A course outside the repository: two assignments handed out, handed in and graded, one of them commented."""
     course = tmp_path_factory.mktemp("a course")
     for lesson in (LESSON, CAPSTONE):
         command = [sys.executable, ROOT / "tools" / "assignment.py", lesson, "--course", course]
         subprocess.run(command, check=True, capture_output=True)
         nbgrader(course, "generate_assignment", lesson)
-    for student, change in (("complete", complete), ("half", half), ("blank", lambda nb: None)):
+    for student, change in (("complete", complete), ("half", half), ("blank", lambda nb: None), ("cheat", cheat)):
         hand_in(course, student, LESSON, change)
     hand_in(course, "complete", CAPSTONE, mended)
-    hand_in(course, "blank", CAPSTONE, lambda nb: None)
     for lesson in (LESSON, CAPSTONE):
         nbgrader(course, "autograde", lesson)
-        nbgrader(course, "generate_feedback", lesson)
+    nbgrader(course, "generate_feedback", LESSON)
     return course
 
 
@@ -126,9 +132,12 @@ def test_the_points_are_right_and_no_one_has_to_grade_by_hand(course, student, p
     assert score(course, student) == (points, 6, False)
 
 
-@pytest.mark.parametrize(("student", "points"), [("complete", 2), ("blank", 0)])
-def test_the_capstone_is_graded_by_the_cells_that_were_mended(course, student, points):
-    assert score(course, student, CAPSTONE) == (points, 2, False)
+def test_the_capstone_is_graded_by_the_cells_that_were_mended(course):
+    assert score(course, "complete", CAPSTONE) == (2, 2, False)
+
+
+def test_locked_cells_that_a_student_has_changed_are_put_back(course):
+    assert score(course, "cheat") == (0, 6, False)
 
 
 def test_the_feedback_says_what_the_mistake_was(course):
@@ -146,21 +155,6 @@ def test_the_feedback_holds_no_solution(course, student):
     for name in ["my_fold_batch_norm", "my_masked_batch_norm"] + (["my_batch_norm"] if student == "blank" else []):
         for line in solved[name].splitlines()[2:]:
             assert student == "half" and line in MISTAKE or line.strip() not in text, line
-
-
-def test_locked_cells_that_a_student_has_changed_are_put_back(course, tmp_path):
-    def cheat(nb):
-        for cell in nb.cells:
-            if cell.id.startswith("test-"):
-                cell.source = "assert True"
-            if cell.id.startswith("answer-"):
-                cell.source = "check_exercise = lambda *args, **options: True"
-
-    copy = tmp_path / "copy"
-    shutil.copytree(course, copy)
-    hand_in(copy, "cheat", LESSON, cheat)
-    nbgrader(copy, "autograde", LESSON, "--student", "cheat")
-    assert score(copy, "cheat") == (0, 6, False)
 
 
 def test_nbgrader_knows_the_schema_that_the_assignment_states():
