@@ -34,6 +34,7 @@ CHANGES_FILES = {
     "os.symlink": [(1, 2)],
     "os.truncate": [(0, None)],
     "os.utime": [(0, 3)],
+    "sqlite3.connect": [(0, None)],
 }
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 

@@ -29,6 +29,7 @@ HOSTILE = {
         "shutil.rmtree('FOLDER')",
         "for name in os.listdir('FOLDER'): os.remove(os.path.join('FOLDER', name))",
         "os.rename('FOLDER/good.ipynb', 'stolen')",
+        "import sqlite3\nsqlite3.connect('FOLDER/new.db').execute('create table t (x)')",
         "os.symlink('FOLDER', 'link')\nopen('link/good.ipynb', 'w')",
         "open(os.path.join(os.path.dirname(helpers.__file__), 'norms.py'), 'w')",
     ],
