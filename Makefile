@@ -3,7 +3,7 @@
 # with spaces.
 
 .DEFAULT_GOAL := help
-.PHONY: help env lab reset test notebooks lesson site slides teaching class references lint test-class test-lowest test-browser test-anywhere mutants bench lock clean
+.PHONY: help env lab reset test notebooks lesson site slides teaching class assignment grade references lint test-class test-lowest test-browser test-anywhere mutants bench lock clean
 
 ifeq ($(OS),Windows_NT)
 BIN := Scripts
@@ -41,6 +41,9 @@ REFERENCES_ARGS ?=
 SITE_ARGS ?=
 TEACHING_ARGS ?=
 SLIDES_ARGS ?=
+FOLDER ?=
+GRADE_ARGS ?=
+ASSIGNMENT_ARGS ?=
 
 # Unit, property and notebook tests in one call. Each notebook runs from top to bottom in one worker, in strict mode
 # (a failing check raises), and every stored output is compared.
@@ -71,6 +74,12 @@ notebooks: env ## run the lessons and store their outputs (NOTEBOOKS="notebooks/
 
 lesson: env ## begin a lesson: a notebook with every part, its questions, its exercises (NAME=04_layer_norm)
 	@$(PY) tools/lesson.py "$(NAME)"
+
+assignment: env ## a lesson's exercises for nbgrader, in assignments/ (LESSON=02; ASSIGNMENT_ARGS="--points 5")
+	@$(PY) tools/assignment.py "$(LESSON)" $(ASSIGNMENT_ARGS)
+
+grade: env ## run a folder of submitted notebooks and write a table, without nbgrader (FOLDER=submissions)
+	@$(PY) tools/grade.py "$(FOLDER)" $(GRADE_ARGS)
 
 references: env ## run the frameworks of lesson 13 and store what they answer (UV_TORCH_BACKEND=cpu: PyTorch without CUDA)
 	@$(FIND) "$$python" tools/bootstrap.py --extra frameworks

@@ -1326,6 +1326,12 @@ def test_a_function_from_another_cell_is_told_so(capsys, notebook):
     assert line(capsys) == OTHER_CELL + "that checks it"
 
 
+def test_the_test_cell_of_an_assignment_checks_what_another_cell_defines(capsys, notebook):
+    in_a_cell(ATTEMPT, notebook)
+    in_a_cell("check_exercise('my_standardize', my_standardize, graded=True)", notebook, "cell 2")
+    assert line(capsys) == "PASS - my_standardize: 3 cases"
+
+
 @pytest.mark.parametrize(
     "cell",
     [

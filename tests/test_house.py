@@ -137,7 +137,8 @@ def test_the_top_of_the_repository_holds_nothing_unexpected():
         *("requirements.lock", ".gitignore", ".ci", ".github", "class", "helpers", "notebooks", "tests", "tools"),
     }
     made = re.compile(
-        r"\.git|\.venv.*|workbook|site|teaching|__pycache__|\.\w+_cache|\.hypothesis|\.ipynb_checkpoints|\.idea|\.vscode"
+        r"\.git|\.venv.*|workbook|site|teaching|assignments|submissions.*|__pycache__|\.\w+_cache|\.hypothesis"
+        r"|\.ipynb_checkpoints|\.idea|\.vscode"
     )
     found = {path.name for path in ROOT.iterdir() if not made.fullmatch(path.name)}
     assert found - expected == set()
@@ -229,7 +230,9 @@ def test_make_alone_lists_every_command(house):
 
 
 @posix
-@pytest.mark.parametrize("target", ["lab", "test", "notebooks", "lint", "test-lowest", "bench", "reset"])
+@pytest.mark.parametrize(
+    "target", ["lab", "test", "notebooks", "lint", "test-lowest", "bench", "reset", "assignment", "grade"]
+)
 def test_make_runs_modules_by_relative_paths_from_a_folder_with_spaces(house, target):
     result = run_make(house, target, f"PYTHON={sys.executable}", "LESSON=01")
     assert result.returncode == 0, result.stderr

@@ -120,18 +120,19 @@ class WrongKind(Exception):
     """Raised by an exercise's `run` for an answer of the wrong kind; the message is shown to the learner."""
 
 
-def check_exercise(name, attempt, *, solution=False):
+def check_exercise(name, attempt, *, solution=False, graded=False):
     """Check the learner's function `attempt` against the exercise `name`; print one line, return a bool.
 
     An untouched stub is TODO: it returns False, is listed by `summary()`, and never raises. A wrong attempt
     is FAIL with a diagnosis. The notebook's own solution is checked with `solution=True`: its line says so, and
-    the learner's result stays as it is. ValueError if there is no such exercise.
+    the learner's result stays as it is. With `graded=True`, as in the locked test cell of an assignment, the attempt
+    may come from another cell. ValueError if there is no such exercise.
     """
     exercises = all_exercises()
     if not isinstance(name, str) or name not in exercises:
         given = shorten(repr(name), 60) if isinstance(name, str) else describe(name)
         raise ValueError(f"no exercise is called {given}; there are: {', '.join(sorted(exercises))}")
-    passed, text = diagnose(exercises[name], attempt)
+    passed, text = diagnose(exercises[name], attempt, from_any_cell=graded)
     if solution:
         return record(f"solution of {name}", bool(passed), text, kind="solution")
     return record(name, passed, text, kind="exercise")
@@ -155,13 +156,13 @@ _USUAL = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"
 
 
 @np.errstate(**_USUAL)
-def diagnose(exercise, attempt):
+def diagnose(exercise, attempt, from_any_cell=False):
     """Judge an attempt: (True, False or None for "to do", the text for the line)."""
     to_do = f"write {exercise.signature}, then run this cell again"
     if attempt is ... or _is_blank(attempt):
         return None, to_do
     cases = _cases(exercise)
-    problem = _unfit(exercise, attempt, cases) or _not_written_here(exercise, attempt)
+    problem = _unfit(exercise, attempt, cases) or _not_written_here(exercise, attempt, from_any_cell)
     if problem:
         return False, problem
 
@@ -243,7 +244,7 @@ def _unfit(exercise, attempt, cases):
     return None
 
 
-def _not_written_here(exercise, attempt):
+def _not_written_here(exercise, attempt, from_any_cell):
     """Why the attempt is not the learner's own work in the running cell, or None."""
     for built_on in attempt.__mro__ if isinstance(attempt, type) else ():
         if _is_helper(built_on):
@@ -252,7 +253,7 @@ def _not_written_here(exercise, attempt):
     for function in _functions(attempt):
         if _is_helper(function):
             return f"it is the helper {function.__name__} itself; write the steps yourself"
-        if _comes_from_another_cell(function):
+        if not from_any_cell and _comes_from_another_cell(function):
             return f"{exercise.name} comes from another cell; define it under this name in the cell that checks it"
         for name in _helpers_used(function):
             return f"it calls the helper {name}; write the steps yourself"
