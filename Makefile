@@ -132,6 +132,7 @@ test-anywhere: env ## lessons in unusual conditions: other folders, orders, exec
 
 test-class: env ## a class of three scripted students on a JupyterHub, and their assignments (needs Node and git)
 	@$(BOOTSTRAP) --extra class
+	@$(BOOTSTRAP) --extra nbgrader
 	@if [ -f class/package.json ]; then cd class && npm ci --silent --no-audit --no-fund; fi
 	$(STRICT) $(PY) -m pytest tests/classroom tests/test_class.py $(TEST_ARGS)
 
