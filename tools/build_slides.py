@@ -229,7 +229,9 @@ class Deck:
     def heading(self, block):
         marks, title = re.match(r"(#+)\s+(.*)", block).groups()
         level, open_level = len(marks), self.columns[-1].level if self.columns else 0
-        self.leading = [self.note(paragraph) for paragraph in self.leading][:0]
+        for paragraph in self.leading:
+            self.note(paragraph)
+        self.leading = []
         own = title.removeprefix("Deeper: ")
         name = PAGE.renderInline(own[:1].upper() + own[1:])
         if level == 1:
@@ -314,7 +316,9 @@ class Deck:
         joins = self.together and not slide.printed and slide.lines + lines + more <= room
         if not (joins and (slide.kind == "code" or not printed)):
             if lines + more > LINES - 3 * len(self.leading):
-                self.leading = [self.note(paragraph) for paragraph in self.leading][:0]
+                for paragraph in self.leading:
+            self.note(paragraph)
+        self.leading = []
             slide = self.add("code")
         slide.body += [*self.take_leading(), as_code(source)]
         slide.lines += lines

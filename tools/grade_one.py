@@ -58,9 +58,8 @@ def main():
         say(step=number)
         sys.stdout, sys.stderr = streams
         errors[number] = run_cell(shell, source)
-        if isinstance(
-            errors[number], MemoryError
-        ):  # the memory is still full: go on without this cell, in a new process
+        if isinstance(errors[number], MemoryError):
+            # The memory is still full: grade.py goes on without this cell, in a new process.
             say(ended="memory")
             return
 
