@@ -244,7 +244,7 @@ def _unfit(exercise, attempt, cases):
     return None
 
 
-def _not_written_here(exercise, attempt, from_any_cell):
+def _not_written_here(exercise, attempt, from_any_cell=False):
     """Why the attempt is not the learner's own work in the running cell, or None."""
     for built_on in attempt.__mro__ if isinstance(attempt, type) else ():
         if _is_helper(built_on):
