@@ -1,11 +1,12 @@
 """No name is used for two things in a lesson, so that cells run again in another order give the stored text."""
 
+import os
 import symtable
 import sys
 from pathlib import Path
 
 import pytest
-from conftest import LESSONS, load_tool, some_lessons
+from conftest import LESSONS, ROOT, load_tool, some_lessons
 from execute import CellExecutionError, Run, record
 
 every_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.stem)
@@ -53,6 +54,14 @@ def test_no_name_that_a_cell_reads_is_made_by_two_others(lesson):
     assert words == [], "give the second thing a name of its own"
 
 
+@every_lesson
+def test_no_cell_draws_from_the_generator_of_another_one(lesson):
+    """It would draw other numbers when it is run again."""
+    nb = record.read_notebook(lesson)
+    taken = [record.where(nb, lesson.name, k) for k in lesson_cells(nb) if "rng" in read_by(nb.cells[k].source)]
+    assert taken == [], "begin the cell with a generator of its own, rng = np.random.default_rng(...)"
+
+
 def backwards(lesson):
     """The whole lesson, then each cell once more, the last one first: what differs from the stored text."""
     run = Run(lesson, lesson.parent, ipc=False)
@@ -70,7 +79,8 @@ def backwards(lesson):
 @some_lessons(3, "backwards")
 def test_every_cell_again_from_the_last_to_the_first(lesson, run):
     """Each cell meets what later cells have left behind. In a process of its own, as in execute.py."""
-    result = run(sys.executable, __file__, lesson, PYTHONPATH=str(Path(__file__).parents[1]))
+    folders = [str(Path(__file__).parents[1]), str(ROOT / "tools")]
+    result = run(sys.executable, __file__, lesson, PYTHONPATH=os.pathsep.join(folders))
     assert (result.returncode, result.stdout.strip()) == (0, ""), result.stdout + result.stderr[-2000:]
 
 
