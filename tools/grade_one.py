@@ -232,7 +232,9 @@ def why_missing(name, cells, errors):
         if definition.search(source) and error is not None:
             line = f" (line {error.lineno})" if isinstance(error, SyntaxError) else ""
             text = error.msg if isinstance(error, SyntaxError) else error
-            return f"its cell stops with {type(error).__name__}: {text}{line}"
+            kind = type(error).__name__
+            kind = "SyntaxError" if kind.startswith("_") else kind  # Python 3.13 raises a private kind of it, too
+            return f"its cell stops with {kind}: {text}{line}"
     return ""
 
 
