@@ -224,14 +224,17 @@ class Deck:
         self.slide.notes.append(NOTES.render(paragraph))
         self.moving = self.slide
 
+    def note_leading(self):
+        for paragraph in self.leading:
+            self.note(paragraph)
+        self.leading = []
+
     # Markdown
 
     def heading(self, block):
         marks, title = re.match(r"(#+)\s+(.*)", block).groups()
         level, open_level = len(marks), self.columns[-1].level if self.columns else 0
-        for paragraph in self.leading:
-            self.note(paragraph)
-        self.leading = []
+        self.note_leading()
         own = title.removeprefix("Deeper: ")
         name = PAGE.renderInline(own[:1].upper() + own[1:])
         if level == 1:
@@ -316,9 +319,7 @@ class Deck:
         joins = self.together and not slide.printed and slide.lines + lines + more <= room
         if not (joins and (slide.kind == "code" or not printed)):
             if lines + more > LINES - 3 * len(self.leading):
-                for paragraph in self.leading:
-            self.note(paragraph)
-        self.leading = []
+                self.note_leading()
             slide = self.add("code")
         slide.body += [*self.take_leading(), as_code(source)]
         slide.lines += lines
