@@ -29,7 +29,7 @@ def read_only(tree):
     take_write_permission(tree, away=False)
 
 
-@some_lessons(3, "network")
+@some_lessons(2, "network")
 def test_without_a_network_from_a_read_only_checkout(lesson, execute, without_network, read_only):
     """Also: nothing is written there, and nothing listens but the kernel."""
     before = everything_in(read_only)
@@ -53,12 +53,12 @@ def test_from_the_root_of_the_repository_on_one_thread_or_two(lesson, execute, t
     execute(lesson, cwd=ROOT, OMP_NUM_THREADS=threads, OPENBLAS_NUM_THREADS=threads)
 
 
-@some_lessons(3, "twice")
+@some_lessons(2, "twice")
 def test_every_cell_run_twice_in_a_row_and_the_whole_lesson_again(lesson, execute):
     execute(lesson, "--how", "again")
 
 
-@some_lessons(3, "sections")
+@some_lessons(2, "sections")
 def test_any_section_after_a_restart_and_sections_backwards(lesson, execute):
     """The stored text, or a NameError for what an earlier section defines; never another number."""
     execute(lesson, "--how", "sections")

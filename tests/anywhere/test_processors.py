@@ -17,7 +17,7 @@ from conftest import LESSONS, ROOT, copy_tree, rotate
 KERNELS = ["Prescott", "Nehalem", "Sandybridge", "Haswell", "Zen", "SkylakeX"]  # the oldest first
 SAME = {"Prescott": "Katmai"}  # one set of routines in 64-bit builds; OpenBLAS tells the first of its names
 PLAIN = "no vector units in NumPy"
-# .ci/run takes the oldest kernel and one other; without ROTATE all are taken.
+# .ci/run takes the oldest kernel and one other, and one for the unit tests; without ROTATE all are taken.
 PROCESSORS = [KERNELS[0], *rotate([*KERNELS[1:], PLAIN], 1, "processors")]
 
 # Which kernel OpenBLAS has chosen. NumPy of PyPI brings its own OpenBLAS, whose functions have a prefix or a suffix.
@@ -102,7 +102,7 @@ COMPUTING = [
 ]
 
 
-@pytest.mark.parametrize("processor", PROCESSORS)
+@pytest.mark.parametrize("processor", rotate([*KERNELS, PLAIN], 1, "unit tests"))
 def test_the_unit_tests_on_another_processor(processor, run):
     files = [ROOT / "tests" / f"test_{name}.py" for name in COMPUTING]
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *files]

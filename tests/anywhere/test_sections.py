@@ -76,7 +76,7 @@ def backwards(lesson):
     return run.findings
 
 
-@some_lessons(3, "backwards")
+@some_lessons(2, "backwards")
 def test_every_cell_again_from_the_last_to_the_first(lesson, run):
     """Each cell meets what later cells have left behind. In a process of its own, as in execute.py."""
     folders = [str(Path(__file__).parents[1]), str(ROOT / "tools")]

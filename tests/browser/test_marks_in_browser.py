@@ -183,7 +183,7 @@ def test_browser_and_matplotlib_draw_each_kind_of_mark_alike(page, kind):
     compare(page, explorer, kind)
 
 
-@pytest.fixture(scope="module", params=rotate(LESSONS, 3, "marks"), ids=lambda path: path.stem)
+@pytest.fixture(scope="module", params=rotate(LESSONS, 2, "marks"), ids=lambda path: path.stem)
 def explorers(request):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("IPython.display.display", lambda *things, **more: None)

@@ -135,7 +135,7 @@ def open_all(page):
 # ------------------------------------------------------------------------------------------------ alive
 
 
-@some_lessons(3, "site")
+@some_lessons(2, "site")
 def test_every_widget_of_a_lesson_is_alive_and_every_control_works_from_the_keyboard(visit, lesson):
     page = visit(f"{lesson.stem}.html")
     states = page.evaluate("[...document.querySelectorAll('.live')].map((e) => e.dataset.alive)")
@@ -259,7 +259,7 @@ def test_who_asks_sees_an_answer_or_all_of_them_without_guessing(visit):
     assert page.locator("details.answer[open]").count() == 0
 
 
-@some_lessons(4, "site covers")
+@some_lessons(3, "site covers")
 def test_what_a_cell_tagged_answer_shows_is_inside_a_cover(visit, lesson):
     page = visit(f"{lesson.stem}.html")
     outside = page.evaluate("[...document.querySelectorAll('.tag_answer')].filter((e) => !e.closest('details')).length")
@@ -282,7 +282,7 @@ def test_the_skill_check_counts_and_keeps_its_score(visit):
 # ------------------------------------------------------------------------------------------------ without JavaScript
 
 
-@some_lessons(3, "site without scripts")
+@some_lessons(2, "site without scripts")
 def test_without_javascript_stills_questions_and_formulas_stand_and_answers_unfold(visit, lesson):
     page = visit(f"{lesson.stem}.html", java_script_enabled=False)
     stills, questions = page.locator(".live img"), page.locator(".live p strong")

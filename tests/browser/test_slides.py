@@ -14,7 +14,7 @@ from lessons import EVERYTHING, LESSONS, rotate
 
 LESSON = "02_batch_dependence"
 READY = "document.documentElement.dataset.deck == 'ready'"
-MEASURED = LESSONS if EVERYTHING else rotate(LESSONS, 4, "slides")
+MEASURED = LESSONS if EVERYTHING else rotate(LESSONS, 2, "slides")
 BYTES = 1_500_000
 SMALLEST = 16  # pixels of a letter on a slide of 1280 x 720
 # Letters in the cells of a tensor, and of formulas above and below the line.
