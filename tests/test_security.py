@@ -306,7 +306,7 @@ def test_the_watcher_sees_a_socket_an_address_a_program_and_a_file(watched, tmp_
 
 
 # `make test` runs the cells of all lessons often enough; `make test-anywhere` tries this with every one.
-@pytest.mark.parametrize("lesson", rotate(LESSONS, 4, "watched") if EVERYTHING else LESSONS[:1], ids=lambda p: p.stem)
+@pytest.mark.parametrize("lesson", rotate(LESSONS, 2, "watched") if EVERYTHING else LESSONS[:1], ids=lambda p: p.stem)
 def test_a_lesson_opens_no_socket_starts_no_program_and_writes_no_file(lesson, watched, monkeypatch):
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     with contextlib.redirect_stdout(io.StringIO()) as printed:

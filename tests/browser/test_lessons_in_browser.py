@@ -89,7 +89,7 @@ def worst_contrast(page):
     return words[:5]
 
 
-@some_lessons(3, "trusted")
+@some_lessons(2, "trusted")
 def test_a_trusted_lesson_is_alive_before_anything_runs(lab, page, lesson):
     """Controls work from the keyboard, words are readable, and axe finds nothing serious in the outputs."""
     open_lesson(page, lab, lesson.stem)
@@ -124,7 +124,7 @@ def test_a_folded_cell_says_what_it_does_and_unfolds_by_a_click_and_from_the_key
     page.wait_for_function(f"document.querySelectorAll('.jp-InputPlaceholder').length == {count - 2}", timeout=5000)
 
 
-@some_lessons(2, "dark")
+@some_lessons(1, "dark")
 def test_a_dark_page_is_readable(dark_lab, page, lesson):
     open_lesson(page, dark_lab, lesson.stem)
     page.wait_for_function("document.body.dataset.jpThemeLight == 'false'")
