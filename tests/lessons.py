@@ -20,17 +20,6 @@ LESSONS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 EVERYTHING = bool(os.environ.get("EVERY_LESSON"))
 slow = pytest.mark.skipif(not EVERYTHING, reason="slow: `make test-anywhere` runs it")
 
-# The lessons that compute longest: `make test` runs them under nbval only, `make test-anywhere` draws them again, too.
-LONG = (
-    "02_batch_dependence",
-    "03_running_averages",
-    "07_group_and_instance_norm",
-    "08_power_iteration",
-    "09_backward_pass",
-    "10_residual_placement",
-    "11_training_with_norms",
-)
-
 # With ROTATE set (.ci/run sets it to the commit) a costly test takes some of the lessons, other ones at each commit, so
 # that the time does not grow with their number. `make test-anywhere` and `make test-browser` take all.
 ROTATE = os.environ.get("ROTATE", "")

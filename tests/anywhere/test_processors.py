@@ -77,7 +77,7 @@ def judge(run, tree, lessons, **environ):
     drawn = " or ".join(lesson.stem for lesson in lessons)
     chosen = ["-k", f"ipynb or (test_pictures and ({drawn}))"]
     command = [sys.executable, "-m", "pytest", "-q", *notebooks, tree / "tests" / "test_pictures.py", *options, *chosen]
-    return run(*command, cwd=tree, timeout=600, **environ)
+    return run(*command, cwd=tree, timeout=600, EVERY_LESSON="1", **environ)
 
 
 @pytest.mark.parametrize("lessons", QUARTERS, ids=lambda lessons: "-".join(lesson.stem[:2] for lesson in lessons))
