@@ -277,6 +277,8 @@ def test_the_colors_follow_the_address_the_switch_and_the_system_in_this_order(p
     page = present(color_scheme="light")
     assert page.evaluate(theme) == "light"
     page.click("button.theme")
+    assert page.evaluate(f"[{theme}, localStorage.getItem('mode')]") == ["dark", "dark"]
+    page.wait_for_timeout(500)  # a busy Chromium passes on what is stored a little later than the script goes on
     page.reload()
     page.wait_for_function(READY)
     assert page.evaluate(theme) == "dark"
