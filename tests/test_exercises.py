@@ -23,6 +23,7 @@ from helpers import checks, precision
 from helpers.exercises import Exercise, Mistake, WrongKind, all_exercises, case, check_exercise, checker
 from helpers.exercises.bug_gallery import Candidate
 from helpers.exercises.checker import diagnose
+from helpers.exercises.practice import CLUMSY, FAULTS, RIGHT, _network
 from helpers.layers import BatchNorm, Layer
 
 EXERCISES = list(all_exercises().values())
@@ -561,6 +562,58 @@ def test_whoever_reads_the_inside_of_a_layer_or_asserts_is_told_what_to_do_inste
 def test_a_gradient_test_that_calls_backward_first_is_told_to_call_the_layer():
     passed, text = judge("my_gradient_test", lambda layer, x, dy: np.allclose(layer.backward(dy), 0))
     assert passed is False and "backward needs a call before it: y = layer(x)" in text
+
+
+# --------------------------------------------------------- lesson 15: a network with four faults, to be mended
+
+TO_MEND = all_exercises()["my_mended_network"]
+
+
+def mend(**steps):
+    """The verdict on the network of lesson 15 with these steps mended, and the others as the notebook gives them."""
+    return diagnose(TO_MEND, _network(**FAULTS | steps))
+
+
+def test_of_code_that_is_to_be_mended_the_faults_that_are_left_are_counted_and_not_named():
+    assert mend() == (None, "nothing is mended yet; 4 of 4 faults are left")
+    right = list(RIGHT.items())
+    for count in range(1, 4):
+        for chosen in itertools.combinations(right, count):
+            left = 4 - count
+            assert mend(**dict(chosen)) == (False, f"{left} of 4 faults {'is' if left == 1 else 'are'} left")
+    assert mend(**RIGHT)[0] is True
+
+
+def test_two_clumsy_mends_at_once_are_counted_as_two_faults_that_are_left():
+    clumsy = {name: CLUMSY[name][0][0] for name in ("normalize", "statistics")}
+    assert mend(**RIGHT | clumsy) == (False, "2 of 4 faults are left")
+
+
+def test_where_no_test_passes_a_new_fault_may_be_the_reason():
+    def no_relu(z, mean, var, eps):
+        return np.abs(RIGHT["normalize"](z, mean, var, eps))
+
+    left = "4 of 4 faults are left, or a change has brought in a new one that every test meets"
+    assert mend(**RIGHT | {"normalize": no_relu}) == (False, left)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_seen_in_the_cases_of_its_own_label_only(fault):
+    attempt = _network(**RIGHT | {fault: FAULTS[fault]})
+    wrong = {
+        c.label.partition(",")[0]
+        for c in TO_MEND.cases(np.random.default_rng(0))
+        if not checker._judge(TO_MEND, checker._outcome(TO_MEND, attempt, c), TO_MEND.reference(*c.args))[0]
+    }
+    assert len(wrong) == 1
+
+
+def test_code_that_is_to_be_mended_and_answers_in_another_form_is_told_the_form():
+    def transposed(*args):
+        return _network(**FAULTS)(*args).T
+
+    passed, text = diagnose(TO_MEND, transposed)
+    assert passed is False and "has shape (3, 7), expected (7, 3)" in text
 
 
 # ---------------------------------------------------------------------------------------------- the checker

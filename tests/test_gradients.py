@@ -270,11 +270,13 @@ def test_without_gamma_it_is_as_with_a_gamma_of_ones(name):
         np.testing.assert_array_equal(got, expected)
 
 
+@pytest.mark.parametrize("name", ["batch", "group 2", "instance"])
 @pytest.mark.parametrize("shape", [(4,), (4, 1, 1), (1, 4, 1, 1), (), (1,)], ids=str)
-def test_dgamma_has_the_shape_in_which_gamma_was_given(shape):
+def test_dgamma_has_the_shape_in_which_gamma_was_given(name, shape):
+    backward = NORMS[name][1]
     x, dy, gamma = draw((2, 4, 3, 3)), draw((2, 4, 3, 3), 1), np.full(shape, 1.5)
-    got = batch_norm_backward(dy, x, gamma)
-    whole = batch_norm_backward(dy, x, np.full(4, 1.5))
+    got = backward(dy, x, gamma)
+    whole = backward(dy, x, np.full(4, 1.5))
     assert got.dgamma.shape == got.dbeta.shape == shape
     np.testing.assert_allclose(got.dgamma.ravel(), whole.dgamma if gamma.size == 4 else [whole.dgamma.sum()])
     np.testing.assert_array_equal(got.dx, whole.dx)
@@ -306,6 +308,19 @@ def test_weight_gradients_have_the_dtype_of_the_weight():
 def test_float16_sums_of_products_overflow_where_float16_does():
     rows = np.tile(np.float16([-1, 1]), (80000, 1))  # 80 000 products of 1, which float32 would add up
     assert np.all(layer_norm_backward(rows, rows).dgamma == np.inf)
+
+
+def test_float32_sums_of_products_overflow_where_float32_does():
+    dw, w = np.float32([[3e38, 3e38]]), np.float32([[1, 1]])
+    assert not np.isfinite(spectral_norm_backward(dw, w)).any()
+    np.testing.assert_allclose(spectral_norm_backward(dw.astype(np.float64), w.astype(np.float64)), 0, atol=1e24)
+
+
+@every_norm
+def test_eps_is_rounded_to_the_dtype_of_x(name):
+    x, dy = draw((2, 4, 3), dtype=np.float16) * np.float16(1e-3), draw((2, 4, 3), 1, np.float16)
+    for got, expected in zip(NORMS[name][1](dy, x, eps=1e-8), NORMS[name][1](dy, x, eps=0), strict=True):
+        np.testing.assert_array_equal(got, expected)
 
 
 @every_norm
@@ -395,31 +410,17 @@ def test_every_backward_pass_has_its_norm():
             lambda: layer_norm_backward(X, X, np.ones(4)),
             "layer_norm_backward: gamma has shape (4,), expected (6,) to match the normalized axes of x",
         ),
-        *[
-            (lambda norm=norm: norm(np.ones(6)), "dy has shape (6,), expected (4, 6), the shape of x")
-            for norm in (
-                lambda dy: batch_norm_backward(dy, X),
-                lambda dy: layer_norm_backward(dy, X),
-                lambda dy: rms_norm_backward(dy, X),
-                lambda dy: group_norm_backward(dy, X, 2),
-                lambda dy: instance_norm_backward(dy, X),
-            )
-        ],
-        *[
-            (lambda norm=norm: norm(-1), "_backward: eps must be a finite number >= 0, got -1")
-            for norm in (
-                lambda eps: batch_norm_backward(X, X, eps=eps),
-                lambda eps: layer_norm_backward(X, X, eps=eps),
-                lambda eps: rms_norm_backward(X, X, eps=eps),
-                lambda eps: group_norm_backward(X, X, 2, eps=eps),
-                lambda eps: instance_norm_backward(X, X, eps=eps),
-            )
-        ],
         (lambda: weight_norm_backward(X, 0 * X, 1), "weight_norm_backward: v with shape (4, 6) has norm 0 (axis=None)"),
         (lambda: weight_norm_backward(X.T, X, 1), "weight_norm_backward: dw has shape (6, 4), expected (4, 6)"),
         (lambda: weight_norm_backward(X, X, 1, axis=(0,)), "weight_norm_backward: axis must be None or one int"),
         (lambda: weight_norm_backward(X, X, 1, axis=2), "weight_norm_backward: axis must be an int"),
-        (lambda: weight_norm_backward(X, X, np.ones(6), axis=0), "weight_norm_backward: g has shape (6,), expected"),
+        (lambda: weight_norm_backward(1.0, 1.0, 1), "weight_norm_backward: v must have at least 1 axes, got shape ()"),
+        (lambda: weight_norm_backward(X * 1j, X, 1), "weight_norm_backward: dw must hold real numbers, got dtype"),
+        (
+            lambda: weight_norm_backward(X, X, np.ones(6), axis=0),
+            "weight_norm_backward: g has shape (6,), expected (4,) to match the kept axis of v with shape (4, 6)",
+        ),
+        (lambda: spectral_norm_backward(X * 1j, X), "spectral_norm_backward: dw must hold real numbers, got dtype"),
         (lambda: spectral_norm_backward(X.T, X), "spectral_norm_backward: dw has shape (6, 4), expected (4, 6)"),
         (lambda: spectral_norm_backward(X, 0 * X), "spectral_norm_backward: w with shape (4, 6) has sigma 0"),
         (lambda: spectral_norm_backward(X, np.nan * X), "spectral_norm_backward: w must be finite"),
@@ -431,6 +432,24 @@ def test_bad_input_gets_a_value_error_that_says_what_was_expected(call, message)
         call()
     assert message in str(error.value)
     assert "\n" not in str(error.value)
+
+
+@every_norm
+@pytest.mark.parametrize(
+    ("dy", "more", "message"),
+    [
+        (np.ones(6), {}, "dy has shape (6,), expected (4, 6), the shape of x"),
+        (X, {"eps": -1}, "eps must be a finite number >= 0, got -1"),
+        (X, {"gamma": np.ones(3)}, "gamma has shape (3,), expected ({size},) to match the {axes} of x with shape"),
+    ],
+    ids=["dy", "eps", "gamma"],
+)
+def test_the_message_begins_with_the_function_that_was_called(name, dy, more, message):
+    axes = "normalized axes" if name.startswith(("layer", "rms")) else "channels"
+    expected = f"{name.split()[0].strip(',')}_norm_backward: {message.format(size=6, axes=axes)}"
+    with pytest.raises(ValueError) as error:
+        NORMS[name][1](dy, X, **more)
+    assert str(error.value).startswith(expected)
 
 
 # ------------------------------------------------------------------ time and memory

@@ -1,12 +1,10 @@
-"""The practice without a browser: what is sent, its static twins, the order of questions as Node computes it; and the
-network of lesson 15 that is to be mended.
+"""The practice without a browser: what is sent, its static twins, the order of questions as Node computes it.
 
 How it looks and answers is tried in `tests/browser/test_practice_in_browser.py`.
 """
 
 import calendar
 import html
-import itertools
 import json
 import os
 import re
@@ -14,12 +12,8 @@ import shutil
 import subprocess
 import time
 
-import numpy as np
 import pytest
 
-from helpers.exercises import all_exercises, checker
-from helpers.exercises.checker import diagnose
-from helpers.exercises.practice import CLUMSY, FAULTS, RIGHT, _network
 from helpers.quiz import Practice, Progress, Quiz, lesson_names, read_questions
 from helpers.quiz.questions import FOLDER
 
@@ -482,55 +476,3 @@ def test_a_file_that_is_none_of_ours_says_so_and_what_to_do_in_one_sentence(text
     said = run(attempt, text, [])
     assert said.startswith(message) and said.endswith(': choose a file that was saved here with "Save my answers".')
     assert said.count(".") == 1
-
-
-# The network to mend
-
-EXERCISE = all_exercises()["my_mended_network"]
-
-
-def mend(**steps):
-    """The verdict on the network of lesson 15 with these steps mended, and the others as the notebook gives them."""
-    return diagnose(EXERCISE, _network(**FAULTS | steps))
-
-
-def test_of_code_that_is_to_be_mended_the_faults_that_are_left_are_counted_and_not_named():
-    assert mend() == (None, "nothing is mended yet; 4 of 4 faults are left")
-    right = list(RIGHT.items())
-    for count in range(1, 4):
-        for chosen in itertools.combinations(right, count):
-            left = 4 - count
-            assert mend(**dict(chosen)) == (False, f"{left} of 4 faults {'is' if left == 1 else 'are'} left")
-    assert mend(**RIGHT)[0] is True
-
-
-def test_two_clumsy_mends_at_once_are_counted_as_two_faults_that_are_left():
-    clumsy = {name: CLUMSY[name][0][0] for name in ("normalize", "statistics")}
-    assert mend(**RIGHT | clumsy) == (False, "2 of 4 faults are left")
-
-
-def test_where_no_test_passes_a_new_fault_may_be_the_reason():
-    def no_relu(z, mean, var, eps):
-        return np.abs(RIGHT["normalize"](z, mean, var, eps))
-
-    left = "4 of 4 faults are left, or a change has brought in a new one that every test meets"
-    assert mend(**RIGHT | {"normalize": no_relu}) == (False, left)
-
-
-@pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_is_seen_in_the_cases_of_its_own_label_only(fault):
-    attempt = _network(**RIGHT | {fault: FAULTS[fault]})
-    wrong = {
-        c.label.partition(",")[0]
-        for c in EXERCISE.cases(np.random.default_rng(0))
-        if not checker._judge(EXERCISE, checker._outcome(EXERCISE, attempt, c), EXERCISE.reference(*c.args))[0]
-    }
-    assert len(wrong) == 1
-
-
-def test_code_that_is_to_be_mended_and_answers_in_another_form_is_told_the_form():
-    def transposed(*args):
-        return _network(**FAULTS)(*args).T
-
-    passed, text = diagnose(EXERCISE, transposed)
-    assert passed is False and "has shape (3, 7), expected (7, 3)" in text

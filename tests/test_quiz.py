@@ -14,7 +14,7 @@ from helpers import theme
 from helpers.explorer import Explorer, points
 from helpers.explorer.explorer import Stage
 from helpers.quiz import Practice, Progress, Quiz, find_lesson, lesson_names, read_questions
-from helpers.quiz.questions import FOLDER
+from helpers.quiz.questions import FOLDER, all_lessons, answer_keys
 from helpers.widget_code import LoadedWidget
 
 LESSONS = lesson_names()
@@ -295,6 +295,8 @@ def test_code_keeps_its_lines_and_a_prompt_becomes_one_line(read):
     (question,) = read(text)[1]
     assert question["prompt"] == "Two lines"
     assert question["code"] == "a = 1\n  b"
+    (question,) = read(GOOD_FILE.replace('kind = "check"', 'kind = "check"\ncode = """\n\n    X = "`"  \n"""'))[1]
+    assert question["code"] == '    X = "`"  '
 
 
 def test_the_fingerprint_changes_with_what_is_asked_and_not_with_the_explanations(read):
@@ -305,6 +307,8 @@ def test_the_fingerprint_changes_with_what_is_asked_and_not_with_the_explanation
     assert mark() == mark() == mark("Numbers compare.", "They do.") == mark('"Test"', '"T"')
     assert mark("An error", "A warning") != mark()
     assert mark("What is", "What was") != mark()
+    one, two = (mark('kind = "check"', f'kind = "check"\ncode = "x = {number}"') for number in (1, 2))
+    assert len({mark(), one, two}) == 3
     assert mark() == "890b3880"  # of this very question, also tomorrow: browsers keep answers under it
     swapped = GOOD_FILE.replace("right = true\n", "").replace('text = "An error"', 'text = "An error"\nright = true')
     assert read(swapped)[1][0]["mark"] != mark()
@@ -314,7 +318,11 @@ def test_the_fingerprint_changes_with_what_is_asked_and_not_with_the_explanation
     ("old", "new", "message"),
     [
         ('title = "Test"', "", "77_test.toml: title is missing"),
-        ('title = "Test"', 'title = "Test"\nauthor = "me"', "77_test.toml: unknown field 'author'"),
+        (
+            'title = "Test"',
+            'title = "Test"\nauthor = "me"',
+            "77_test.toml: unknown field 'author'; the fields here are title, question$",
+        ),
         ('title = "Test"', "title = Test", "77_test.toml: not valid TOML: .*line 1"),
         ('key = "one"', "", "question 1: key is missing"),
         ('key = "one"', "key = 1", "question 1: key must be text between quotes and not empty, got 1"),
@@ -353,12 +361,13 @@ def test_a_broken_file_is_refused_with_place_and_fix(read, old, new, message):
 
 def test_options_that_are_not_tables_are_refused(read):
     text = GOOD_FILE.split("[[question.option]]")[0] + 'option = ["A", "B", "C"]\n'
-    with pytest.raises(ValueError, match=r"option must be written as \[\[question.option\]\]"):
+    where = r"77_test.toml, question 1 \(one\)"
+    with pytest.raises(ValueError, match=rf"^{where}: option must be written as \[\[question.option\]\], got \['A'"):
         read(text)
 
 
 def test_questions_that_are_not_tables_are_refused(read):
-    with pytest.raises(ValueError, match=r"question must be written as \[\[question\]\]"):
+    with pytest.raises(ValueError, match=r"^77_test.toml: question must be written as \[\[question\]\], got 'What"):
         read('title = "Test"\nquestion = "What?"\n')
 
 
@@ -374,7 +383,9 @@ def test_six_options_are_too_many(read):
 
 
 def test_a_key_used_twice_is_refused(read):
-    with pytest.raises(ValueError, match="question 2: key 'one' is used twice"):
+    with pytest.raises(
+        ValueError, match="question 2: key 'one' is used twice; give every question of a file its own key$"
+    ):
         read(GOOD_FILE + GOOD_FILE.split('title = "Test"')[1])
 
 
@@ -383,6 +394,28 @@ def test_a_file_that_is_not_utf8_is_refused(tmp_path):
     path.write_bytes(GOOD_FILE.replace("Numbers", "N\xfcmbers").encode("latin-1"))
     with pytest.raises(ValueError, match="77_test.toml: not UTF-8 text"):
         read_questions(path)
+
+
+# All lessons at once, for the practice, the pages and the grading
+
+
+def test_all_lessons_are_read_in_order_with_their_titles_and_questions(monkeypatch, tmp_path, read):
+    monkeypatch.setattr("helpers.quiz.questions.FOLDER", tmp_path)
+    monkeypatch.setattr("helpers.quiz.questions.lesson_names", lambda: lesson_names(tmp_path))
+    title, found = read(GOOD_FILE)
+    (tmp_path / "02_more.toml").write_text(GOOD_FILE.replace('"Test"', '"More"'), encoding="utf-8")
+    lessons = all_lessons()
+    assert [(lesson["name"], lesson["title"]) for lesson in lessons] == [("02_more", "More"), ("77_test", "Test")]
+    assert all(lesson["questions"] == found for lesson in lessons)
+
+
+def test_an_answer_is_judged_without_the_texts_of_its_question(read):
+    title, found = read(GOOD_FILE + OPTION.format(4) + OPTION.format(5))
+    lesson = {"name": "77_test", "title": title, "questions": found}
+    question = {"key": "one", "right": 0, "mark": found[0]["mark"], "options": "ABCDE"}
+    assert answer_keys(lesson) == {"name": "77_test", "title": "Test", "questions": [question]}
+    assert answer_keys(lesson | {"questions": read(GOOD_FILE)[1]})["questions"][0]["options"] == "ABC"
+    assert lesson["questions"] is found
 
 
 # Choosing a lesson and a question

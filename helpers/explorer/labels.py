@@ -25,9 +25,9 @@ def place_labels(panel, marks):
     strokes = _strokes(panel, marks)
     middles = _spread(panel, tips, gaps, lengths)
     taken, places = [], [None] * len(named)
-    for k in np.argsort(middles, kind="stable"):
+    for k in sorted(range(len(named)), key=lambda k: middles[k]):
         (x, y), best = tips[k], None
-        for cost, side, middle in _candidates(y, middles[k]):
+        for cost, side, middle in _candidates(middles[k]):
             near = x + side * gaps[k]
             rectangle = (min(near, near + side * lengths[k]), middle, max(near, near + side * lengths[k]), middle)
             hits = _hits(panel, rectangle, taken, strokes)
@@ -103,7 +103,7 @@ def _heights(panel):
     return top, top + height - 4
 
 
-def _candidates(y, middle):
+def _candidates(middle):
     """(cost, side, y of the middle), cheapest first."""
     moves = [0, *(sign * move for move in range(STEP, FARTHEST + 1, STEP) for sign in (-1, 1))]
     places = [(abs(move) + OTHER_SIDE * (side < 0), side, middle + move) for move in moves for side in (1, -1)]

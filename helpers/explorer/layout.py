@@ -260,13 +260,13 @@ def _same_unit(xlim, ylim, box):
 
 def x_to_pixels(panel, x):
     left, _, width, _ = panel["box"]
-    return left + width * transform(np.asarray(x, dtype=float), panel["xlim"], panel["xscale"])
+    return left + width * transform(x, panel["xlim"], panel["xscale"])
 
 
 def y_to_pixels(panel, y):
     """y grows upwards, except in a bare panel."""
     _, top, _, height = panel["box"]
-    up = transform(np.asarray(y, dtype=float), panel["ylim"], panel["yscale"])
+    up = transform(y, panel["ylim"], panel["yscale"])
     return top + height * (up if panel["bare"] else 1 - up)
 
 
