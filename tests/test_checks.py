@@ -307,6 +307,24 @@ def test_a_condition_that_is_not_true_fails_and_never_passes_by_accident(capsys,
     assert line(capsys) == f"FAIL - name: {text}"
 
 
+class Xylophone:
+    """Something whose name begins with a consonant."""
+
+
+@pytest.mark.parametrize(
+    ("thing", "words"),
+    [
+        (None, "None"),
+        (True, "True"),
+        (np.False_, "False"),
+        (OSError(), "an OSError"),
+        (Xylophone(), "a Xylophone"),
+    ],
+)
+def test_whatever_is_given_is_described_in_a_few_words(thing, words):
+    assert checks.describe(thing) == words
+
+
 # --------------------------------------------------------------------------------------------- check_raises
 
 

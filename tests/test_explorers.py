@@ -15,7 +15,7 @@ from helpers import Explorer, Panel, arrows, bars, cells, lines, points, text
 from helpers.explorer import explorer as machinery
 from helpers.explorer import picture
 from helpers.explorer.explorer import Stage
-from helpers.explorer.layout import _ticks, all_layouts, format_value, to_pixels
+from helpers.explorer.layout import OUTER, _least_width, _rows, _ticks, all_layouts, format_value, to_pixels
 from helpers.explorer.marks import KINDS, Mark
 from helpers.explorer.picture import draw_png
 from helpers.theme import PALETTE
@@ -106,6 +106,23 @@ def test_all_that_the_browser_looks_up_is_synchronized_and_begins_at_the_first_v
     assert [state[f"at_{k}"] for k in range(4)] == [0, 0, 0, 0]
 
 
+def test_the_browser_gets_names_values_and_kinds_of_the_controls_and_a_caption_for_every_position():
+    stage = Explorer(
+        {"batch_size": [1, 2], "kind": ["a", "b"], "on": [False, True]},
+        lambda batch_size, kind, on: [points(batch_size, 1)],
+        lambda batch_size, kind, on: f"{batch_size} {kind}",
+    ).stage
+    assert stage.spec["names"] == ["batch size", "kind", "on"]
+    assert stage.spec["options"] == [["1", "2"], ["a", "b"], ["no", "yes"]]
+    assert stage.spec["kinds"] == ["slider", "menu", "checkbox"]
+    assert [mark["kind"] for mark in stage.spec["marks"]] == ["points"]
+    assert stage.captions == ["1 a", "1 b", "2 a", "2 b"]
+    assert np.frombuffer(stage.caption_of, "<u2").tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
+    for other in stage.spec["others"]:
+        assert set(other) == {"width", "height", "panels"}
+        assert all(set(panel) == set(OUTER) for panel in other["panels"])
+
+
 def test_start_names_the_first_view_and_other_sliders_begin_at_their_first_value():
     explorer = simple(
         lambda n, m: [points([n], [m])], lambda n, m: f"{n} {m}", {"n": [1, 2], "m": [5, 6]}, start={"m": 6}
@@ -130,7 +147,6 @@ def test_each_kind_of_values_gets_its_control():
     explorer = Explorer(names, lambda **k: [points([0], [k["number"]])], lambda **k: "c")
     kinds = [type(control).__name__ for control in explorer.children[0].children]
     assert kinds == ["SelectionSlider", "Dropdown", "Checkbox", "SelectionSlider"]
-    assert explorer.stage.spec["kinds"] == ["slider", "menu", "checkbox", "slider"]
     assert [control.description for control in explorer.children[0].children] == list(names)
 
 
@@ -159,10 +175,27 @@ def test_a_check_box_shows_the_start_and_takes_no_more_room_than_its_name():
     assert made.value is True and made.indent is False and made.style.description_width == "initial"
 
 
-def test_an_underscore_in_a_name_is_shown_as_a_space():
-    explorer = Explorer({"batch_size": [1, 2]}, lambda batch_size: points(0, 0), lambda batch_size: "c")
-    (made,) = explorer.children[0].children
-    assert made.description == "batch size"
+def test_sliders_and_menus_show_the_start_and_leave_room_for_the_longest_name():
+    explorer = simple(
+        lambda batch_size, kind: [points(0, 0)],
+        lambda batch_size, kind: "c",
+        {"batch_size": [1, 2, 3], "kind": ["a", "b"]},
+        start={"batch_size": 3, "kind": "b"},
+    )
+    assert [made.index for made in explorer.children[0].children] == [2, 1]
+    assert [made.description for made in explorer.children[0].children] == ["batch size", "kind"]
+    assert [made.style.description_width for made in explorer.children[0].children] == ["11ch", "11ch"]
+
+
+def test_numbers_of_an_array_reach_compute_as_numbers_of_python():
+    seen = []
+    simple(lambda n: points(seen.append(n) or 0, 0), sliders={"n": np.arange(2)})
+    assert seen == [0, 1] and {type(n) for n in seen} == {int}
+
+
+def test_compute_may_return_one_mark_or_a_tuple_of_marks():
+    one, two = points(0, 0), points(1, 1)
+    assert [len(simple(lambda n, made=made: made).marks) for made in (one, (one, two), [one, two])] == [1, 2, 2]
 
 
 def test_a_value_that_no_slider_has_is_shown_in_the_message_or_described():
@@ -223,6 +256,10 @@ def test_numbers_are_written_as_a_learner_reads_them(value, words):
         ({"sliders": {"n": [1, 2, 1]}}, "different labels"),
         ({"sliders": {"n": {1: "a", "1": "b", 2: "c"}}}, "different labels"),
         ({"sliders": [1, 2]}, "expected a dict"),
+        (
+            {"sliders": {"n": [1, None]}},
+            "'n' has None as a value, expected numbers or words; other values need names, {label: value}$",
+        ),
         ({"sliders": {"n": range(6000)}}, "6,000 slider positions, expected at most 5,000"),
         ({"start": {"m": 1}}, "start names 'm', expected one of"),
         ({"start": {"n": 7}}, "7 is not one of the slider's values"),
@@ -235,6 +272,10 @@ def test_numbers_are_written_as_a_learner_reads_them(value, words):
         ),
         ({"panels": Panel(title="t", xlabel="x"), "height": 80}, "no room for panel 0, expected more height or width"),
         ({"compute": lambda n: [lines([0, 1], [0, 1], label="w" * 90)]}, "no room for panel 0"),
+        (
+            {"compute": lambda n: [cells([[1]], limit=1)] * 2, "panels": [BARE, Panel(bare=True, width=1000)]},
+            "no room for panel 0",
+        ),
         (
             {"compute": lambda n: [points([n - 1], [1])], "panels": Panel(xscale="log")},
             "log x axis, but the data reach",
@@ -320,6 +361,11 @@ def test_frames_too_large_to_store_are_refused():
         (lambda: bars([[0], [1]], [1]), "one more edge than bars"),
         (lambda: Panel(width=np.inf), "width is inf, expected a number above 0"),
         (lambda: Panel(xlim=(0, 1), xscale="log"), r"xlim is \(0, 1\), expected .* for a log scale above 0"),
+        (
+            lambda: Panel(ylim=(-1, 0), bare=True),
+            r"^Panel: ylim is \(-1, 0\), expected \(0, number of cells\) in a bare",
+        ),
+        (lambda: Panel(xlim=(1, 3), bare=True), r"^Panel: xlim is \(1, 3\), expected \(0, number of cells\) in a bare"),
         (lambda: text(0, 0, "a", align="left"), "align is 'left'"),
         (lambda: Panel(xscale="cube"), 'expected "linear" or "log"'),
         (lambda: Mark("rings", {}, {}), "kind is 'rings', expected one of .*'lines', 'points'"),
@@ -879,6 +925,36 @@ def test_panels_that_would_be_squeezed_stand_below_each_other():
     assert rows == {680: [3, 1], 935: [3, 1], 520: [2, 2], 400: [1, 3]}
     heights = {width: height for width, height, _ in all_layouts(explorer.stage.spec)}
     assert heights[400] > heights[520] > heights[680]
+
+
+def test_panels_stand_side_by_side_in_the_still_picture_however_narrow():
+    marks = [points(0, 0, panel=k) for k in range(4)]
+    assert len({panel["box"][1] for panel in place(marks, *[Panel()] * 4)}) == 1
+
+
+def test_panels_stand_side_by_side_as_long_as_all_have_the_least_width():
+    panels, marks = [Panel(), Panel()], []
+    assert _rows(panels, marks, 2 * 214 + 10) == [[0, 1]]  # 200 and 14 at the right for each, 10 between them
+    assert _rows(panels, marks, 2 * 214 + 9) == [[0], [1]]
+
+
+@pytest.mark.parametrize(
+    ("panel", "mark", "least"),
+    [
+        (Panel(), {"kind": "points", "style": {"panel": 0, "label": "x" * 10}}, 200 + 82 + 10),
+        (Panel(), {"kind": "points", "style": {"panel": 1, "label": "x" * 10}}, 214),
+        (Panel(title="t" * 30), {"kind": "points", "style": {"panel": 0}}, 30 * 8.2 + 80),
+        (Panel(bare=True, xlim=(0, 3)), {"kind": "cells", "style": {"panel": 0, "digits": None}}, 3 * 16),
+        (Panel(bare=True, xlim=(0, 3)), {"kind": "cells", "style": {"panel": 0, "digits": 0}}, 3 * 27),
+    ],
+)
+def test_a_panel_needs_room_for_its_axes_its_labels_its_title_or_its_cells(panel, mark, least):
+    assert _least_width(panel, [mark], 0) == pytest.approx(least)
+
+
+def test_the_ends_of_panels_are_sent_in_hundredths_of_a_pixel():
+    panels = place([points(0, 0), points(0, 0, panel=1)], Panel(), Panel(width=2))
+    assert [panel["ends"] for panel in panels] == [[0, 223.33], [233.33, 680]]
 
 
 def test_rows_of_axes_below_each_other_are_lower():

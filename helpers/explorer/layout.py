@@ -172,7 +172,7 @@ def _bottom(row, top, height):
 
 
 def _lay_out_row(row, panels, marks, height, width, top):
-    shares = np.array([panels[index].width for index in row], dtype=float)
+    shares = np.array([panels[index].width for index in row])
     widths = (width - GAP * (len(row) - 1)) * shares / shares.sum()
     left, placed = 0, []
     for index, own in zip(row, widths, strict=True):

@@ -115,6 +115,8 @@ class Panel:
             limits = getattr(self, name)
             if limits is not None and not _are_limits(limits, scale):
                 raise ValueError(f"Panel: {name} is {limits!r}, expected (low, high), for a log scale above 0")
+            if self.bare and limits is not None and limits[0] != 0:
+                raise ValueError(f"Panel: {name} is {limits!r}, expected (0, number of cells) in a bare panel")
         if not _is_number(self.width) or not 0 < self.width < np.inf:
             raise ValueError(f"Panel: width is {self.width!r}, expected a number above 0")
 
