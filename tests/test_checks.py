@@ -307,6 +307,20 @@ def test_a_condition_that_is_not_true_fails_and_never_passes_by_accident(capsys,
     assert line(capsys) == f"FAIL - name: {text}"
 
 
+@pytest.mark.parametrize(
+    ("value", "expected", "text"),
+    [
+        (0.123456 + 0.234567j, 0.123456 + 0.234567j, "PASS - name: 0.12+0.23j"),
+        ([[0.123456], [0.5]], [[0.123456], [0.5]], "PASS - name: [[0.12], [0.5]]"),
+        ([0.123456, 0.123456], 0.123456, "PASS - name: all 2 values are 0.12, shape (2,)"),
+        (1.0, 0.123456789, "FAIL - name: got 1.0, expected 0.1235, difference 0.877"),
+    ],
+)
+def test_what_is_shown_has_the_digits_that_the_tolerance_asks_for(capsys, value, expected, text):
+    check_close("name", value, expected, tol=1e-2)
+    assert line(capsys) == text
+
+
 class Xylophone:
     """Something whose name begins with a consonant."""
 

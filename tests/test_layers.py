@@ -552,6 +552,7 @@ same_relu = ReLU()
             "Sequential: the same ReLU stands in two places; make one for each",
         ),
         (lambda: Parameter("a"), "Parameter: value must hold real numbers, got dtype <U1"),
+        (lambda: Parameter([1, 2], ["a", "b"]), "Parameter: grad must hold real numbers, got dtype <U1"),
         (lambda: Parameter([1, 2], [1]), "Parameter: grad has shape (1,), expected (2,), the shape of value"),
     ],
 )
@@ -560,6 +561,11 @@ def test_bad_input_gets_a_value_error_that_says_what_was_expected(call, message)
         call()
     assert str(error.value).startswith(message)
     assert "\n" not in str(error.value)
+
+
+def test_only_a_list_of_layers_gets_the_hint_to_unpack_it():
+    with pytest.raises(ValueError, match="got NoneType$"):
+        Sequential(ReLU(), None)
 
 
 def test_every_public_layer_is_tested_here():
