@@ -149,7 +149,7 @@ def reset():
 # ------------------------------------------------------------------------ what checks and exercises share
 
 
-def record(name, passed, detail="", kind="check"):
+def record(name, passed, detail, kind="check"):
     """Print one result line and remember it. `passed` is True, False, or None for "to do". Returns a bool.
 
     The latest result of a name counts; but within one run of a notebook cell (a loop, say) a FAIL stays.

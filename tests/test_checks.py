@@ -321,6 +321,23 @@ def test_what_is_shown_has_the_digits_that_the_tolerance_asks_for(capsys, value,
     assert line(capsys) == text
 
 
+def test_a_character_that_no_screen_shows_becomes_a_question_mark(capsys):
+    check_true("a\x07b\ud800", True)
+    assert line(capsys) == "PASS - a?b?"
+
+
+def test_bfloat16_is_compared_as_a_number(capsys):
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    value = np.array([1.0, 1.0078125], dtype=ml_dtypes.bfloat16)
+    assert check_close("name", value, [1, 1.0078125], tol=1e-4)
+    assert line(capsys) == "PASS - name: [1.0, 1.0078]"
+
+
+def test_without_ipython_there_is_no_cell(monkeypatch):
+    monkeypatch.delitem(sys.modules, "IPython", raising=False)
+    assert checks._cell_number() is None
+
+
 class Xylophone:
     """Something whose name begins with a consonant."""
 
@@ -442,11 +459,11 @@ def test_a_line_of_88_columns_is_not_broken(capsys):
 
 
 def exercise(name, passed):
-    return checks.record(name, passed, kind="exercise")
+    return checks.record(name, passed, "", kind="exercise")
 
 
 def solution(name, passed):
-    return checks.record(f"solution of {name}", passed, kind="solution")
+    return checks.record(f"solution of {name}", passed, "", kind="solution")
 
 
 def said_by_summary(capsys):
