@@ -4,6 +4,7 @@ import base64
 import io
 import itertools
 from dataclasses import FrozenInstanceError
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -175,6 +176,12 @@ def test_a_check_box_shows_the_start_and_takes_no_more_room_than_its_name():
     assert made.value is True and made.indent is False and made.style.description_width == "initial"
 
 
+def test_explorer_and_controls_have_the_names_that_the_style_sheet_uses():
+    explorer = simple()
+    assert explorer._dom_classes == ("explorer",)
+    assert explorer.children[0]._dom_classes == ("explorer-controls",)
+
+
 def test_sliders_and_menus_show_the_start_and_leave_room_for_the_longest_name():
     explorer = simple(
         lambda batch_size, kind: [points(0, 0)],
@@ -250,7 +257,7 @@ def test_numbers_are_written_as_a_learner_reads_them(value, words):
         ({"caption": lambda n: None}, "caption returned None"),
         ({"caption": lambda n: f"{1 / (n - 1)}"}, "caption failed at n = 1: ZeroDivisionError"),
         ({"compute": lambda n: [cells([[n]], limit=9)]}, r"cells need a panel without axes, write Panel\(bare=True\)"),
-        ({"sliders": {}}, "1 to 4 sliders"),
+        ({"sliders": {}}, "^Explorer: expected a dict of 1 to 4 sliders, {name: values}$"),
         ({"sliders": {"n": [1]}}, "'n' needs at least two values"),
         ({"sliders": {"n": [1, 1]}}, "different labels"),
         ({"sliders": {"n": [1, 2, 1]}}, "different labels"),
@@ -457,6 +464,11 @@ def test_a_mark_takes_any_color_of_the_palette_and_no_other(kind, make):
         assert make(color=color).style["color"] == color
     with pytest.raises(ValueError, match=f"^{kind}: color 'pink' is not in the palette "):
         make(color="pink")
+
+
+def test_numbers_of_any_type_are_drawn():
+    mark = points(np.array([Fraction(1, 2), 3], dtype=object), [True, 2.5])
+    assert mark.arrays["x"].tolist() == [0.5, 3] and mark.arrays["y"].tolist() == [1, 2.5]
 
 
 def test_a_mark_looks_as_it_is_asked_to():

@@ -282,6 +282,20 @@ def test_dgamma_has_the_shape_in_which_gamma_was_given(name, shape):
     np.testing.assert_array_equal(got.dx, whole.dx)
 
 
+@pytest.mark.parametrize("backward", [layer_norm_backward, rms_norm_backward])
+def test_dgamma_of_a_gamma_with_all_axes_has_them_too(backward):
+    x, dy = draw((2, 4, 3)), draw((2, 4, 3), 1)
+    got, whole = backward(dy, x, np.full((1, 1, 3), 1.5)), backward(dy, x, np.full(3, 1.5))
+    assert got.dgamma.shape == (1, 1, 3)
+    np.testing.assert_array_equal(got.dgamma.ravel(), whole.dgamma)
+
+
+@pytest.mark.parametrize("backward", [layer_norm_backward, rms_norm_backward])
+def test_one_vector_alone_is_enough(backward):
+    x, dy = draw((1, 5)), draw((1, 5), 1)
+    np.testing.assert_allclose(backward(dy[0], x[0]).dx, backward(dy, x).dx[0])
+
+
 @every_norm
 @pytest.mark.parametrize(("dtype", "tol"), [(np.float16, 0.05), (np.float32, 1e-5), (np.float64, 0)])
 def test_gradients_have_the_dtype_of_x_and_its_accuracy(name, dtype, tol):
@@ -391,7 +405,7 @@ def test_every_backward_pass_has_its_norm():
         (lambda: numerical_gradient(np.sum, ["a"]), "numerical_gradient: x must hold real numbers, got dtype <U1"),
         (lambda: numerical_gradient(np.copy, X), "numerical_gradient: f must return one number, got shape (4, 6)"),
         (lambda: numerical_gradient(lambda x: None, X), "numerical_gradient: f(x) must hold real numbers"),
-        (lambda: batch_norm_backward(np.ones(3), np.ones(3)), "x must have at least 2 axes, got shape (3,)"),
+        (lambda: batch_norm_backward(np.ones(3), np.ones(3)), "batch_norm_backward: x must have at least 2 axes"),
         (lambda: group_norm_backward(np.ones(3), np.ones(3), 1), "group_norm_backward: x must have at least 2 axes"),
         (lambda: instance_norm_backward(np.ones(3), np.ones(3)), "instance_norm_backward: x must have at least 2"),
         (lambda: layer_norm_backward(1.0, 1.0), "layer_norm_backward: x must have at least 1 axes, got shape ()"),
