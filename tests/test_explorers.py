@@ -366,6 +366,7 @@ def test_frames_too_large_to_store_are_refused():
         (lambda: bars([[0, 1]], [1]), "one more edge than bars"),
         (lambda: bars([0, 1], [[1]]), "one more edge than bars"),
         (lambda: bars([[0], [1]], [1]), "one more edge than bars"),
+        (lambda: Panel(width=0), "width is 0, expected a number above 0"),
         (lambda: Panel(width=np.inf), "width is inf, expected a number above 0"),
         (lambda: Panel(xlim=(0, 1), xscale="log"), r"xlim is \(0, 1\), expected .* for a log scale above 0"),
         (

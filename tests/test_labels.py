@@ -24,7 +24,8 @@ def frame(*marks):
 
 def heights(*marks):
     """The y of every label in SQUARE, in pixels from its top."""
-    tips = [to_pixels(SQUARE, *KINDS[mark["kind"]].tip(mark["data"]))[1] for mark in frame(*marks)]
+    named = [mark for mark in frame(*marks) if mark["style"].get("label")]
+    tips = [to_pixels(SQUARE, *KINDS[mark["kind"]].tip(mark["data"]))[1] for mark in named]
     return [float(tip + dy - 20) for tip, (_, dy) in zip(tips, place_labels(SQUARE, frame(*marks)), strict=True)]
 
 
@@ -114,11 +115,13 @@ def test_where_every_place_is_bad_the_nearest_of_the_least_bad_is_taken_the_uppe
     assert (dx, dy) == (9.5, -3)
 
 
-def test_the_highest_label_chooses_first():
-    low, high = points(2, 5, label="low"), points(2, 5.5, label="high")
-    wanted = dict(zip(["low", "high"], heights(low, high), strict=True))
-    assert wanted == dict(zip(["high", "low"], heights(high, low), strict=True))
-    assert wanted["high"] < wanted["low"]
+def test_the_highest_label_chooses_first_in_whatever_order_the_marks_come():
+    # The line is in the way of the upper label, which moves 3 pixels down; so does the lower one, to keep its distance.
+    low, high, line = points(2, 5, label="low"), points(2, 5, label="high"), levels(-17)
+    upper, lower = heights(high, low, *line)
+    assert (upper, lower) == (100 - LINE_HEIGHT / 2 + 3, 100 + LINE_HEIGHT / 2 + 3)
+    high = points(2, 5.01, label="high")
+    assert np.allclose(heights(low, high, *line), [lower, upper], atol=0.3)
 
 
 def test_numbers_below_zero_on_a_log_axis_are_no_strokes_and_no_warning():
@@ -208,6 +211,11 @@ def test_a_place_beyond_an_end_of_the_panel_is_the_worst(place, hits):
 def test_two_labels_in_one_place_are_bad(other, overlaps):
     assert labels._hits(SQUARE, (100, 50, 160, 50), [other], NO_STROKES) == 100 * overlaps
     assert labels._hits(SQUARE, (100, 50, 160, 50), [other, other], NO_STROKES) == 200 * overlaps
+
+
+def test_labels_a_tenth_of_a_pixel_too_close_are_far_enough_apart():
+    panel = SQUARE | {"box": [50, 0, 200, 200]}
+    assert labels._hits(panel, (100, 0, 160, 0), [(100, LINE_HEIGHT - 0.1) * 2], NO_STROKES) == 0
 
 
 @pytest.mark.parametrize(

@@ -104,10 +104,9 @@ def _heights(panel):
 
 
 def _candidates(middle):
-    """(cost, side, y of the middle), cheapest first."""
+    """(cost, side, y of the middle), cheapest first, of two the upper one."""
     moves = [0, *(sign * move for move in range(STEP, FARTHEST + 1, STEP) for sign in (-1, 1))]
-    places = [(abs(move) + OTHER_SIDE * (side < 0), side, middle + move) for move in moves for side in (1, -1)]
-    return sorted(places, key=lambda place: place[0])
+    return sorted((abs(move) + OTHER_SIDE * (side < 0), side, middle + move) for move in moves for side in (1, -1))
 
 
 def _hits(panel, rectangle, taken, strokes):
