@@ -683,6 +683,11 @@ def blank_pass(x):
     pass
 
 
+def blank_twice(x):
+    pass
+    ...
+
+
 def blank_with_docstring(x):
     """Double x."""
     ...
@@ -713,7 +718,16 @@ def not_implemented(x):
 @pytest.mark.parametrize(
     "stub",
     [
-        *(..., blank_pass, blank_with_docstring, blank_in_the_middle, blank_result, blank_item, blank_in_one_branch),
+        *(
+            ...,
+            blank_pass,
+            blank_twice,
+            blank_with_docstring,
+            blank_in_the_middle,
+            blank_result,
+            blank_item,
+            blank_in_one_branch,
+        ),
         not_implemented,
     ],
 )

@@ -214,8 +214,8 @@ def _is_blank(attempt):
     code = getattr(attempt, "__code__", None)
     if code is None:
         return False
-    steps = [s for s in dis.get_instructions(code) if s.opname not in ("RESUME", "NOP", "CACHE", "RETURN_VALUE")]
-    return all(s.opname in ("LOAD_CONST", "RETURN_CONST") and s.argval in (None, ...) for s in steps)
+    steps = [s for s in dis.get_instructions(code) if s.opname not in ("RESUME", "NOP", "RETURN_VALUE")]
+    return all(s.opname.endswith("_CONST") and s.argval in (None, ...) for s in steps)
 
 
 def _unfit(exercise, attempt, cases):
