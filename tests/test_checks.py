@@ -330,7 +330,7 @@ def test_bfloat16_is_compared_as_a_number(capsys):
     ml_dtypes = pytest.importorskip("ml_dtypes")
     value = np.array([1.0, 1.0078125], dtype=ml_dtypes.bfloat16)
     assert check_close("name", value, [1, 1.0078125], tol=1e-4)
-    assert line(capsys) == "PASS - name: [1.0, 1.0078]"
+    assert line(capsys) == "PASS - name: [1.0, 1.008]"
 
 
 def test_without_ipython_there_is_no_cell(monkeypatch):
