@@ -368,7 +368,9 @@ def test_an_exact_answer_is_told_from_one_that_starts_elsewhere_by_its_size():
         exercise.run(elsewhere.function, *first.args)
 
 
-@pytest.mark.parametrize("item", ["a text", None, np.ones(2), [1.0, 2.0], np.ones((2, 2, 2))], ids=repr)
+@pytest.mark.parametrize(
+    "item", ["a text", None, np.ones(2), [1.0, 2.0], np.ones((2, 2, 2))], ids=["text", "None", "vector", "list", "cube"]
+)
 def test_a_start_of_one_s_own_is_told_also_beside_an_answer_of_another_kind(item):
     for name, attempt in (
         ("my_power_iteration", lambda w, u, n_iter: (item, start_of_one_s_own(len(w), 7), u)),
