@@ -88,8 +88,8 @@ def places(spec, frames):
             arrays |= {"dx": arrays["x"] + arrays["dx"], "dy": arrays["y"] + arrays["dy"]}
         for name, values in arrays.items():
             if name[-1] in "xy":
-                values = x_to_pixels(panel, values) if name[-1] == "x" else values
-                values = y_to_pixels(panel, values) if name[-1] == "y" else values
+                pixels = x_to_pixels if name[-1] == "x" else y_to_pixels
+                values = pixels(panel, values.astype(float))
             elif name in ("values", "outline"):
                 values = 100 * values.astype(float) / (name == "values" and mark["limit"] or 1)
             elif name == "string":
