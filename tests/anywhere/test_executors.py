@@ -44,7 +44,7 @@ def command(executor, lesson, output):
     }[executor]
 
 
-@some_lessons(2, "papermill")
+@some_lessons(1, "papermill")
 def test_papermill_runs_a_lesson_and_gets_the_stored_text(lesson, run, papermill, same_text, tmp_path):
     output = tmp_path / lesson.name
     result = run(*command("papermill", lesson, output), PYTHONPATH=papermill)
@@ -52,7 +52,7 @@ def test_papermill_runs_a_lesson_and_gets_the_stored_text(lesson, run, papermill
     same_text(lesson, output)
 
 
-@some_lessons(2, "nbconvert")
+@some_lessons(1, "nbconvert")
 def test_nbconvert_runs_a_lesson_under_a_strange_path_on_two_threads(lesson, run, strange_tree, same_text, tmp_path):
     output = tmp_path / lesson.name
     threads = {"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"}

@@ -89,7 +89,7 @@ def worst_contrast(page):
     return words[:5]
 
 
-@some_lessons(2, "trusted")
+@some_lessons(1, "trusted")
 def test_a_trusted_lesson_is_alive_before_anything_runs(lab, page, lesson):
     """Controls work from the keyboard, words are readable, and axe finds nothing serious in the outputs."""
     open_lesson(page, lab, lesson.stem)

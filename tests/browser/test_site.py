@@ -259,7 +259,7 @@ def test_who_asks_sees_an_answer_or_all_of_them_without_guessing(visit):
     assert page.locator("details.answer[open]").count() == 0
 
 
-@some_lessons(3, "site covers")
+@some_lessons(2, "site covers")
 def test_what_a_cell_tagged_answer_shows_is_inside_a_cover(visit, lesson):
     page = visit(f"{lesson.stem}.html")
     outside = page.evaluate("[...document.querySelectorAll('.tag_answer')].filter((e) => !e.closest('details')).length")
@@ -536,7 +536,7 @@ def test_axe_finds_nothing_serious(visit, site, name, theme):
 @pytest.mark.parametrize(("width", "theme"), [(390, "light"), (390, "dark"), (1200, "light")])
 def test_nothing_is_wider_than_the_page(visit, site, width, theme):
     others = ["index.html", "search.html?q=running+averages", "progress.html", "claims.html"]
-    for name in [f"{path.stem}.html" for path in rotate(LESSONS, 4, "site width")] + others:
+    for name in [f"{path.stem}.html" for path in rotate(LESSONS, 2, "site width")] + others:
         page = visit(name, viewport={"width": width, "height": 800}, color_scheme=theme)
         keep(page, answers_of(LESSON))
         open_all(page)
