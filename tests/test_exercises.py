@@ -637,6 +637,18 @@ def make(**changed):
     return Exercise(**(parts | changed))
 
 
+@pytest.mark.parametrize("wrong_at", [1, 2, 3])
+def test_a_fault_is_left_as_long_as_one_case_of_its_label_shows_it(wrong_at):
+    exercise = make(
+        cases=lambda rng: [case(k * np.ones(2), label=label) for k, label in ((1, "A"), (2, "A, again"), (3, "B"))],
+        given=lambda x: -x,
+        mistakes=[],
+    )
+    assert diagnose(exercise, lambda x: np.where(x == wrong_at, 0, 2 * x)) == (False, "1 of 2 faults is left")
+    everywhere = "2 of 2 faults are left, or a change has brought in a new one that every test meets"
+    assert diagnose(exercise, lambda x: 0 * x) == (False, everywhere)
+
+
 def test_an_unknown_exercise_lists_the_names():
     with pytest.raises(ValueError, match="^no exercise is called 'layernorm'; there are: .*layer_norm, "):
         check_exercise("layernorm", double)
