@@ -412,10 +412,14 @@ def _nested(array, tol):
     return "[" + ", ".join(_nested(row, tol) for row in array) + "]"
 
 
+def running_shell():
+    """IPython's shell where this runs in a notebook or in IPython, else None."""
+    return getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+
+
 def _cell_number():
     """The number of the running notebook cell, or None outside a notebook."""
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    return getattr(shell, "execution_count", None)
+    return getattr(running_shell(), "execution_count", None)
 
 
 def _strict():

@@ -939,6 +939,8 @@ def test_an_attempt_may_reuse_its_buffer_and_cases_are_not_shared():
 
     three = make(cases=lambda rng: [case(rng.standard_normal(3)) for _ in range(3)])
     assert diagnose(three, reuses) == (True, "3 cases")
+    pairs = make(reference=lambda x: (x, 2 * x), cases=three.cases)
+    assert diagnose(pairs, lambda x: (x, reuses(x))) == (True, "3 cases")
 
 
 def test_changing_the_shape_of_the_input_is_a_change_too():
@@ -1063,6 +1065,10 @@ def test_results_of_every_kind_are_compared(result, expected, text):
     passed, why = checker.matches(result, expected, 1e-6)
     assert passed == (not text)
     assert passed or why == text
+
+
+def test_where_all_items_of_a_tuple_agree_there_is_nothing_to_say():
+    assert checker.matches((1.0, [2.0]), (1.0, np.array([2.0])), 1e-6) == (True, "")
 
 
 def test_the_items_of_a_tuple_have_the_names_that_the_exercise_gives_them():
@@ -1422,11 +1428,12 @@ def test_the_test_cell_of_an_assignment_checks_what_another_cell_defines(capsys,
         "my_standardize = partial(lambda y, x: (x - x.mean()) / x.std(), 1)\n" + CHECK,
         ATTEMPT + "for _ in range(1):\n    " + CHECK,
         ATTEMPT + "def check():\n    " + CHECK + "check()",
+        ATTEMPT + "check()",
         "class A:\n    def f(self, x): return (x - x.mean()) / x.std()\nmy_standardize = A().f\n" + CHECK,
     ],
 )
 def test_a_function_of_the_cell_that_checks_it_is_no_stale_one(capsys, notebook, cell):
-    in_a_cell("def my_standardize(x): return x", notebook)
+    in_a_cell("def my_standardize(x): return x\ndef check():\n    " + CHECK, notebook)
     in_a_cell(cell, notebook, "cell 2")
     assert line(capsys) == "PASS - my_standardize: 3 cases"
 
@@ -1444,6 +1451,18 @@ def test_a_function_that_is_imported_or_checked_outside_a_notebook_is_no_stale_o
     notebook["my_standardize"] = own
     in_a_cell(CHECK, notebook)
     assert line(capsys) == "PASS - my_standardize: 3 cases"
+
+
+def test_without_ipython_there_are_no_cells_either(capsys, notebook, monkeypatch):
+    monkeypatch.delitem(sys.modules, "IPython")
+    in_a_cell(ATTEMPT, notebook)
+    in_a_cell(CHECK, notebook, "cell 2")
+    assert line(capsys) == "PASS - my_standardize: 3 cases"
+
+
+def test_an_attempt_may_import_what_is_nowhere_and_is_told_so():
+    attempt = in_a_cell("def double(x):\n    import a_module_that_is_nowhere\n    return 2 * x")["double"]
+    assert "No module named 'a_module_that_is_nowhere'" in diagnose(make(), attempt)[1]
 
 
 def test_in_a_script_there_are_no_cells(capsys):
@@ -1472,6 +1491,8 @@ def my_layer_norm(x, gamma, beta, eps=1e-5):
         "import helpers.norms as own; return own.layer_norm(x, gamma, beta, eps=eps).y",
         "return (lambda x: layer_norm(x, gamma, beta, eps=eps).y)(x)",
         "return np.array([layer_norm(row, gamma, beta, eps=eps).y for row in x])",
+        "h.check_true; return layer_norm(x, gamma, beta, eps=eps).y",
+        "class A: f = staticmethod(layer_norm)\n    return A.f(x, gamma, beta, eps=eps).y",
     ],
 )
 def test_an_attempt_that_calls_the_helper_is_told_to_write_the_steps(body):
@@ -1500,7 +1521,7 @@ def test_a_helper_in_place_of_the_function_is_told_so(attempt):
 def test_a_name_of_one_s_own_or_a_check_is_no_helper(body):
     source = "from helpers import check_close\ndef own_layer_norm(x, g, b): return g * x + b\n"
     source += "class Own:\n    def layer_norm(self, x, g, b): return g * x + b\n" + HELPER.format(body)
-    assert checker._not_written_here(make(), in_a_cell(source)["my_layer_norm"]) is None
+    assert checker._not_written_here(make(), in_a_cell(source)["my_layer_norm"], from_any_cell=False) is None
 
 
 def test_a_helper_in_a_method_is_found():

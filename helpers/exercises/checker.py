@@ -30,7 +30,7 @@ from types import CodeType, FunctionType, MethodType, ModuleType
 
 import numpy as np
 
-from ..checks import compare, describe, explain, record, shorten
+from ..checks import compare, describe, explain, record, running_shell, shorten
 
 TIME_LIMIT = 5.0  # seconds for all cases of one attempt
 _HELPERS = str(Path(__file__).resolve().parents[1])
@@ -244,7 +244,7 @@ def _unfit(exercise, attempt, cases):
     return None
 
 
-def _not_written_here(exercise, attempt, from_any_cell=False):
+def _not_written_here(exercise, attempt, from_any_cell):
     """Why the attempt is not the learner's own work in the running cell, or None."""
     for built_on in attempt.__mro__ if isinstance(attempt, type) else ():
         if _is_helper(built_on):
@@ -283,8 +283,7 @@ def _comes_from_another_cell(function):
 
     IPython gives the code of every cell a file name of its own.
     """
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    names = getattr(shell, "user_global_ns", None)
+    names = getattr(running_shell(), "user_global_ns", None)
     frame = sys._getframe()
     while frame and not (frame.f_globals is names and frame.f_code.co_name == "<module>"):
         frame = frame.f_back
@@ -295,8 +294,8 @@ def _is_helper(thing):
     """Whether something is one of the package's functions or classes that compute what exercises ask for."""
     if not isinstance(thing, (FunctionType, type)) or thing.__name__ in _MATERIAL:
         return False
-    package, _, module = (thing.__module__ or "").partition(".")
-    return package == _PACKAGE and module.split(".")[0] not in _ALLOWED
+    package, *inner = (thing.__module__ or "").split(".")
+    return package == _PACKAGE and not (inner and inner[0] in _ALLOWED)
 
 
 def _helpers_used(function):
