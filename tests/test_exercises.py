@@ -836,6 +836,7 @@ def test_what_an_attempt_prints_or_warns_is_hidden_and_said(capsys):
     def chatty(x):
         print("debug", x)
         print("more", file=sys.stderr)
+        sys.stderr.write("most")
         np.log(np.zeros(1))
         return 2 * x
 
@@ -1412,6 +1413,19 @@ def test_a_function_from_another_cell_is_told_so(capsys, notebook):
     in_a_cell(ATTEMPT, notebook)
     in_a_cell("def my_standardise(x): return x\n" + CHECK, notebook, "cell 2")
     assert line(capsys) == OTHER_CELL + "that checks it"
+
+
+def test_a_method_from_another_cell_is_told_so_too(capsys, notebook):
+    in_a_cell("class A:\n    def f(self, x): return (x - x.mean()) / x.std()\nmy_standardize = A().f", notebook)
+    in_a_cell(CHECK, notebook, "cell 2")
+    assert line(capsys) == OTHER_CELL + "that checks it"
+
+
+def test_a_long_signature_is_cut():
+    attempt = in_a_cell(f"def double({', '.join(f'argument_{k}' for k in range(20))}): pass; return 1")["double"]
+    found = diagnose(make(), attempt)[1]
+    assert found.startswith("it takes (argument_0, ") and found.endswith("..., expected the call double(x)")
+    assert len(found.removeprefix("it takes ").removesuffix(", expected the call double(x)")) == 80
 
 
 def test_the_test_cell_of_an_assignment_checks_what_another_cell_defines(capsys, notebook):
