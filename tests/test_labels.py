@@ -215,7 +215,8 @@ def test_two_labels_in_one_place_are_bad(other, overlaps):
 
 def test_labels_a_tenth_of_a_pixel_too_close_are_far_enough_apart():
     panel = SQUARE | {"box": [50, 0, 200, 200]}
-    assert labels._hits(panel, (100, 0, 160, 0), [(100, LINE_HEIGHT - 0.1) * 2], NO_STROKES) == 0
+    other = (100, LINE_HEIGHT - 0.1, 160, LINE_HEIGHT - 0.1)
+    assert labels._hits(panel, (100, 0, 160, 0), [other], NO_STROKES) == 0
 
 
 @pytest.mark.parametrize(
