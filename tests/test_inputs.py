@@ -321,7 +321,7 @@ def raises(error):
         (raises(ExceptionGroup("two", [ValueError("a")])), "it raises ExceptionGroup: two (1 sub-exception)"),
         (lambda x: recursive(x), "it raises RecursionError: "),
         (lambda x: x @ x @ x, "the shapes at your @ do not fit"),
-        (lambda x: undefined * x, "it raises NameError: name 'undefined' is not defined"),  # noqa: F821
+        (lambda x: undefined * x, "undefined is not defined; it is misspelled, or made in a cell"),  # noqa: F821
         (lambda x: (2 * row for row in x), "value is a generator"),
         (lambda x: map(float, x.ravel()), "value is a map"),
         (lambda x: double, "value is a function"),

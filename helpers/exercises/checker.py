@@ -375,6 +375,8 @@ _EXPLAINED = {
         "first axis of the right one",
         "local variable '.*' where it is|local variable '.*' referenced": "a name has no value on this way through; is "
         "it set only in one branch of an if?",
+        r"(?<=name ')\w+(?=' is not defined)": "{word} is not defined; it is misspelled, or made in a cell further up "
+        "that has not run yet",
         "truth value of an array": "an array stands where one True or False is needed; np.all makes one of it",
         "boolean index did not match": "a mask picks from the first axes, with their shape; np.moveaxis moves axes",
         "inhomogeneous shape": "arrays of different shapes do not fit into one array; go through them in a loop",
