@@ -205,6 +205,13 @@ def test_compute_may_return_one_mark_or_a_tuple_of_marks():
     assert [len(simple(lambda n, made=made: made).marks) for made in (one, (one, two), [one, two])] == [1, 2, 2]
 
 
+def test_a_position_that_names_no_slider_is_refused():
+    explorer = simple()
+    for ask in (explorer.caption_at, explorer.marks_at):
+        with pytest.raises(ValueError, match=r"^Explorer: the position names 'N', expected one of \['n'\]$"):
+            ask(n=1, N=2)
+
+
 def test_a_value_that_no_slider_has_is_shown_in_the_message_or_described():
     explorer = simple()
     with pytest.raises(ValueError, match=r"^Explorer: 7 is not one of the slider's values \['1', '2', '3'\]$"):

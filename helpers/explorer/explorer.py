@@ -64,7 +64,8 @@ class Explorer(widgets.VBox):
         if isinstance(height, bool) or not isinstance(height, (int, float)) or not 60 <= height <= 2000:
             raise ValueError(f"Explorer: height is {height!r}, expected 60 to 2000 pixels")
         self.compute, self.caption = compute, caption
-        self._start = _read_start({} if start is None else start, self.sliders)
+        named = {} if start is None else start
+        self._start = dict.fromkeys(self.sliders, 0) | _read_position(named, self.sliders, "start")
         frames, texts, count = [], [], 0
         for position in self.positions():
             where = describe_position(position, self.sliders)
@@ -95,10 +96,11 @@ class Explorer(widgets.VBox):
         return map(dict, product(*named))
 
     def _index(self, position):
-        """Number of a slider position in the order of `positions`."""
+        """Number of a slider position in the order of `positions`; sliders not named stay at the first view."""
+        chosen = self._start | _read_position(position, self.sliders, "the position")
         index = 0
         for name, options in self.sliders.items():
-            index = index * len(options) + _find(position[name], options)
+            index = index * len(options) + chosen[name]
         return index
 
     @property
@@ -108,16 +110,18 @@ class Explorer(widgets.VBox):
 
     def caption_at(self, **position):
         """The caption at one slider position; sliders not named stay at the first view."""
-        return self.captions[self._caption_of[self._index(self.start | position)]]
+        return self.captions[self._caption_of[self._index(position)]]
 
     def marks_at(self, **position):
-        """The marks drawn at one slider position, as [{"kind", "style", "data": {name: array}, "string"}]."""
-        return _frame(self.marks, self._index(self.start | position))
+        """The marks drawn at one slider position, as [{"kind", "style", "data": {name: array}, "string"}].
+
+        Sliders not named stay at the first view.
+        """
+        return _frame(self.marks, self._index(position))
 
     @cached_property
     def _png(self):
-        start = self._index(self.start)
-        return draw_png(self._spec, _frame(self.marks, start))
+        return draw_png(self._spec, self.marks_at())
 
     def _add_label_places(self, count):
         """Give each mark with a label its places: "label_0" in the still picture, "label_1", ... in other widths."""
@@ -233,14 +237,14 @@ def _read_panels(panels):
     return list(panels)
 
 
-def _read_start(start, sliders):
-    """{name: which of its values the first view shows}."""
-    if not isinstance(start, dict):
-        raise ValueError(f"Explorer: start is {describe(start)}, expected a dict, {{name: value}}")
-    for name in start:
+def _read_position(position, sliders, what):
+    """{name: which of its values is chosen}, for the sliders that `position` names."""
+    if not isinstance(position, dict):
+        raise ValueError(f"Explorer: {what} is {describe(position)}, expected a dict, {{name: value}}")
+    for name in position:
         if name not in sliders:
-            raise ValueError(f"Explorer: start names {name!r}, expected one of {list(sliders)}")
-    return {n: _find(start[n], options) if n in start else 0 for n, options in sliders.items()}
+            raise ValueError(f"Explorer: {what} names {name!r}, expected one of {list(sliders)}")
+    return {name: _find(value, sliders[name]) for name, value in position.items()}
 
 
 def _find(value, options):
