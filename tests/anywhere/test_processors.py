@@ -1,9 +1,9 @@
 """The lessons give the stored text and the stored pictures on other processors.
 
 OpenBLAS holds one set of routines ("kernel") for each generation of processors; NumPy uses vector units itself. Each
-adds up in another order, so the last digits differ. Here every lesson runs under every kernel that this processor can
-run, and with NumPy's vector units off: its cells by nbval, its figures and explorers by tests/test_pictures.py. So do
-the unit tests.
+adds up in another order, so the last digits differ. Here every lesson is recorded in a copy of the repository under
+every kernel that this processor can run, and with NumPy's vector units off: its text, figures and explorers must be
+those that are stored. So must the unit tests pass.
 """
 
 import functools
@@ -11,8 +11,11 @@ import os
 import subprocess
 import sys
 
+import nbformat
 import pytest
-from conftest import LESSONS, ROOT, copy_tree, rotate
+from compare import differences
+from conftest import LESSONS, ROOT, record, rotate
+from pictures import SAME_PIXELS, changed_explorers, changed_figures, changed_pixels, pictures_in
 
 KERNELS = ["Prescott", "Nehalem", "Sandybridge", "Haswell", "Zen", "SkylakeX"]  # the oldest first
 SAME = {"Prescott": "Katmai"}  # one set of routines in 64-bit builds; OpenBLAS tells the first of its names
@@ -66,25 +69,30 @@ def environment_of(processor):
     return {"OPENBLAS_CORETYPE": processor}
 
 
-# One pytest runs a quarter of the lessons: its start takes seconds, so not one for each; two run at a time, so not all.
+# Some lessons at a time, since the start of the recorder takes a second; not all, since two tests run side by side.
 QUARTERS = [LESSONS[k::4] for k in range(4)]
 
 
-def judge(run, tree, lessons, **environ):
-    """The finished pytest of some lessons: their cells, their figures, their explorers."""
-    notebooks = [tree / "notebooks" / lesson.name for lesson in lessons]
-    options = ["--nbval", "--nbval-current-env", "--nbval-cell-timeout=60", "-p", "no:cacheprovider", "-p", "no:xdist"]
-    drawn = " or ".join(lesson.stem for lesson in lessons)
-    chosen = ["-k", f"ipynb or (test_pictures and ({drawn}))"]
-    command = [sys.executable, "-m", "pytest", "-q", *notebooks, tree / "tests" / "test_pictures.py", *options, *chosen]
-    return run(*command, cwd=tree, timeout=600, EVERY_LESSON="1", **environ)
+def changes(run, lessons, copy, **environ):
+    """What differs between lessons and their copies in `copy`, once these are recorded anew."""
+    copies = [copy / "notebooks" / lesson.name for lesson in lessons]
+    result = run(sys.executable, copy / "tools" / "record.py", *copies, cwd=copy, timeout=600, **environ)
+    assert result.returncode == 0, result.stdout[-2000:] + result.stderr[-4000:]
+    found = []
+    for lesson, path in zip(lessons, copies, strict=True):
+        stored, fresh = record.read_notebook(lesson), record.read_notebook(path)
+        before, after = pictures_in(stored), pictures_in(fresh)
+        found += differences(record, stored, fresh, lesson.name)
+        found += [f"{lesson.name}, {change}" for change in changed_explorers(before, after)]
+        found += [f"{lesson.name}, {change}" for change in changed_figures(before, after)]
+        found += [f"{lesson.name}, {change}" for change in changed_pixels(before, after) if SAME_PIXELS]
+    return found
 
 
 @pytest.mark.parametrize("lessons", QUARTERS, ids=lambda lessons: "-".join(lesson.stem[:2] for lesson in lessons))
 @pytest.mark.parametrize("processor", PROCESSORS)
-def test_on_another_processor(lessons, processor, run):
-    result = judge(run, ROOT, lessons, **environment_of(processor))
-    assert result.returncode == 0, result.stdout[-4000:] + result.stderr[-1000:]
+def test_on_another_processor(lessons, processor, run, tree):
+    assert changes(run, lessons, tree, **environment_of(processor)) == []
 
 
 # The unit tests that compute.
@@ -110,25 +118,21 @@ def test_the_unit_tests_on_another_processor(processor, run):
     assert result.returncode == 0, result.stdout[-4000:] + result.stderr[-1000:]
 
 
-def test_a_lesson_that_prints_rounding_noise_is_noticed(tmp_path, run):
+def test_a_lesson_that_prints_rounding_noise_is_noticed(tmp_path, tree, run):
     """The tests above would pass on every processor if they looked at nothing."""
-    import nbformat
-
-    tree = copy_tree(tmp_path / "checkout")
-    for name in ("README.md", "requirements.lock"):
-        (tree / name).write_bytes((ROOT / name).read_bytes())
-    lesson = tree / "notebooks" / "00_start_here.ipynb"
-    notebook = nbformat.read(lesson, as_version=4)
+    lesson = tmp_path / "00_start_here.ipynb"
+    notebook = record.read_notebook(tree / "notebooks" / lesson.name)
     cell = next(cell for cell in notebook.cells if cell.cell_type == "code" and "std = " in cell.source)
     noise = "rng = np.random.default_rng(0)\na = rng.normal(size=(200, 200))\nprint((a @ np.linalg.inv(a)).sum() - 200)"
     cell.source += "\n" + noise
     here = answer("import numpy as np\n" + noise, OPENBLAS_CORETYPE="Prescott")
     cell.outputs[0].text += here + "\n"
-    nbformat.write(notebook, lesson)
+    for path in (lesson, tree / "notebooks" / lesson.name):
+        nbformat.write(notebook, path)
     others = [
         kernel for kernel in KERNELS[1:] if answer("import numpy as np\n" + noise, OPENBLAS_CORETYPE=kernel) != here
     ]
     if not others:
         pytest.skip("all kernels of this processor round alike")
-    result = judge(run, tree, [lesson], OPENBLAS_CORETYPE=others[0])
-    assert result.returncode == 1 and "mismatch" in result.stdout, result.stdout[-2000:]
+    (change,) = changes(run, [lesson], tree, OPENBLAS_CORETYPE=others[0])
+    assert "the stored text output is not what the cell gives now" in change
