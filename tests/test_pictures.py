@@ -130,6 +130,11 @@ def test_something_is_drawn_in_every_axes(stored):
     assert all(axes["artists"] for _, metadata in stored.figures for axes in metadata["drawn"])
 
 
+def test_a_figure_is_described_in_more_than_five_words(stored):
+    """For those who cannot see it; the browser tests know by this rule that an image has its words below it."""
+    assert [data["text/plain"] for data, _ in stored.figures if len(data["text/plain"].split()) <= 5] == []
+
+
 def test_no_explorer_draws_outside_its_panel(stored):
     for spec, data, _, _ in stored.stages:
         for mark, arrays in zip(spec["marks"], decode_frames(spec, data), strict=True):
