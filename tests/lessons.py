@@ -1,6 +1,7 @@
 """Where the lessons are, and how tests run their cells without a kernel."""
 
 import ast
+import functools
 import hashlib
 import importlib.util
 import os
@@ -39,7 +40,9 @@ def some_lessons(count, test):
     return pytest.mark.parametrize("lesson", rotate(LESSONS, count, test), ids=lambda path: path.stem)
 
 
+@functools.cache
 def read(path):
+    """The notebook, read once for all tests, which must not change it."""
     return nbformat.read(path, as_version=4)
 
 

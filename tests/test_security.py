@@ -272,6 +272,8 @@ def watch(event, arguments):
 @pytest.fixture
 def watched():
     """What the audit events of the interpreter report, while the test runs."""
+    import matplotlib.font_manager  # noqa: F401 - its first import makes a folder for its list of fonts
+
     global seen, watching
     if not watching:  # such a hook cannot be taken away again
         sys.addaudithook(watch)
