@@ -203,11 +203,12 @@ def describe(thing):
 
 def explain(error):
     """An exception in one short line: its type and message."""
+    kind = type(error).__name__
     try:
         message = " ".join(str(error).split())
     except Exception:
-        message = ""
-    return type(error).__name__ + (f": {shorten(message, 120)}" if message else "")
+        return kind
+    return f"{kind}: {shorten(message, 120)}" if message else kind
 
 
 def shorten(text, length):

@@ -382,6 +382,18 @@ def test_keyword_arguments_go_to_the_function_whatever_their_name():
     assert given == {"name": 1, "function": 2, "error_type": 3}
 
 
+def test_an_error_is_told_by_its_type_and_at_most_120_letters_of_its_message():
+    class Mute(Exception):
+        def __str__(self):
+            raise RuntimeError
+
+    assert checks.explain(Mute()) == "Mute"
+    assert checks.explain(ValueError()) == "ValueError"
+    assert checks.explain(ValueError("two\n words")) == "ValueError: two words"
+    assert checks.explain(ValueError(120 * "a")) == "ValueError: " + 120 * "a"
+    assert checks.explain(ValueError(121 * "a")) == "ValueError: " + 117 * "a" + "..."
+
+
 @pytest.mark.parametrize(
     ("error_type", "function", "text"),
     [

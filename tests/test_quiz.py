@@ -291,10 +291,10 @@ def test_a_good_file_gives_title_and_questions_in_the_order_of_the_file(read):
 
 
 def test_code_keeps_its_lines_and_a_prompt_becomes_one_line(read):
-    text = GOOD_FILE.replace('prompt = "What is `1 < 2`?"', 'prompt = """\nTwo\n  lines"""\ncode = """\na = 1\n  b"""')
+    text = GOOD_FILE.replace('prompt = "What is `1 < 2`?"', 'prompt = """\nTwo\n  lines"""\ncode = """\nX = 1\n  X"""')
     (question,) = read(text)[1]
     assert question["prompt"] == "Two lines"
-    assert question["code"] == "a = 1\n  b"
+    assert question["code"] == "X = 1\n  X"
     (question,) = read(GOOD_FILE.replace('kind = "check"', 'kind = "check"\ncode = """\n\n    X = "`"  \n"""'))[1]
     assert question["code"] == '    X = "`"  '
 

@@ -82,10 +82,10 @@ def changes(run, lessons, copy, **environ):
     for lesson, path in zip(lessons, copies, strict=True):
         stored, fresh = record.read_notebook(lesson), record.read_notebook(path)
         before, after = pictures_in(stored), pictures_in(fresh)
-        found += differences(record, stored, fresh, lesson.name)
-        found += [f"{lesson.name}, {change}" for change in changed_explorers(before, after)]
-        found += [f"{lesson.name}, {change}" for change in changed_figures(before, after)]
-        found += [f"{lesson.name}, {change}" for change in changed_pixels(before, after) if SAME_PIXELS]
+        drawn = changed_explorers(before, after) + changed_figures(before, after)
+        if SAME_PIXELS:
+            drawn += changed_pixels(before, after)
+        found += differences(record, stored, fresh, lesson.name) + [f"{lesson.name}, {change}" for change in drawn]
     return found
 
 
