@@ -21,9 +21,9 @@ def format_value(value, spec=None):
     if spec is None:
         spec = _spec_for(value)
     text = format(value, spec)
-    text = re.sub(r"(\.0)?e([+-])0*(\d)", lambda found: "e" + found[2].strip("+") + found[3], text)
+    text = re.sub(r"(\.0)?e(?:\+|(-))0*(\d)", r"e\2\3", text)
     if not re.search("[1-9a-z]", text.split("e")[0]):
-        text = text.lstrip("-")  # rounded to zero
+        text = text.removeprefix("-")  # rounded to zero
     return text.replace("-", "−").replace("inf", "∞")
 
 
@@ -31,4 +31,4 @@ def _spec_for(value):
     if isinstance(value, (int, np.integer)):
         return "d"
     size = abs(value)
-    return ".1e" if 0 < size < 1e-3 or 1e4 <= size < np.inf else ".4g"
+    return ".1e" if 0 < size < 1e-3 or size >= 1e4 else ".4g"

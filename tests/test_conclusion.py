@@ -61,7 +61,7 @@ def test_it_counts_and_fails_below_least():
     assert result["holds"] == 3 and "holds in 3 of 4 variations, at least 4 expected; not with n = 0" in error
 
 
-def test_an_answer_is_true_or_false_and_an_error_names_its_variation():
+def test_an_answer_is_boolean_and_errors_name_variations():
     with pytest.raises(TypeError, match="returned None with {'n': 0}"):
         run(conclusion("10", "none", vary=each(n=[0]))(lambda n: None))
     with pytest.raises(ZeroDivisionError) as caught:
@@ -75,7 +75,7 @@ def test_a_conclusion_that_cannot_fail_is_refused(vary, least):
         conclusion("10", "nothing", vary=vary, least=least)
 
 
-def test_a_run_prints_the_table_and_stores_the_counts_only_when_asked(tmp_path):
+def test_a_run_stores_counts_only_when_asked(tmp_path):
     folder = tmp_path / "tests" / "conclusions"
     folder.mkdir(parents=True)
     (tmp_path / "helpers" / "data").mkdir(parents=True)
@@ -104,7 +104,7 @@ def test_a_run_prints_the_table_and_stores_the_counts_only_when_asked(tmp_path):
     assert json.loads(stored.read_text(encoding="utf-8")) == [small | {"holds": 4, "of": 6}, kept]
 
 
-def test_every_conclusion_names_a_lesson_and_a_sentence_that_no_other_has():
+def test_conclusions_name_lessons_and_have_unique_sentences():
     named = named_in()
     assert len(named) == len(set(named))
     for lesson, sentence in named:

@@ -38,7 +38,7 @@ def lower_bounds(lines):
     return {match[1].lower(): match[2] for match in matches}
 
 
-def test_environment_yml_names_the_packages_and_bounds_of_pyproject():
+def test_environment_yml_repeats_the_bounds_of_pyproject():
     conda = lower_bounds(yaml.safe_load(text_of("environment.yml"))["dependencies"])
     assert ">=" + conda.pop("python") == PYPROJECT["project"]["requires-python"]
     assert conda == lower_bounds(PYPROJECT["project"]["dependencies"])
@@ -77,7 +77,7 @@ def test_the_lock_covers_what_pyproject_asks_for(group):
         assert requirement.specifier.contains(Version(entries[name][0])), f"{name}: run `make lock`"
 
 
-def test_the_lock_leaves_the_browser_to_its_own_command():
+def test_the_lock_leaves_out_the_browser():
     assert "playwright" not in lock_entries()
     assert "--extra browser" in text_of("Makefile")
 
@@ -85,7 +85,7 @@ def test_the_lock_leaves_the_browser_to_its_own_command():
 # -------------------------------------------------------------------------------------------------- the documents
 
 
-def test_the_readme_links_every_lesson_that_exists_and_no_other():
+def test_the_readme_links_all_existing_lessons():
     linked = set(re.findall(r"\]\(notebooks/([^)]+[.]ipynb)\)", text_of("README.md")))
     assert linked == {path.name for path in (ROOT / "notebooks").glob("*.ipynb")}
 
@@ -130,7 +130,7 @@ def pytest_options(text):
     return [word for word in call.replace("\\\n", " ").split() if not word.startswith("--durations") and word != "\\"]
 
 
-def test_the_readme_and_the_workflow_run_the_tests_as_make_does():
+def test_readme_and_workflow_test_as_make_does():
     options = pytest_options(text_of("Makefile"))
     assert "--nbval" in options and "loadscope" in options
     assert pytest_options(text_of("README.md")) == options
@@ -140,7 +140,7 @@ def test_the_readme_and_the_workflow_run_the_tests_as_make_does():
         assert pytest_options("-m pytest" + part) == options
 
 
-def test_the_workflow_runs_weekly_on_three_systems_and_may_only_read():
+def test_the_workflow_runs_weekly_with_read_rights():
     workflow = yaml.safe_load(text_of(".github/workflows/notebooks.yml"))
     matrix = workflow["jobs"]["test"]["strategy"]["matrix"]
     assert workflow["permissions"] == {"contents": "read"}
@@ -151,7 +151,7 @@ def test_the_workflow_runs_weekly_on_three_systems_and_may_only_read():
 
 
 @posix
-def test_ci_runs_the_readmes_test_command_first_and_its_script_is_sound():
+def test_ci_runs_the_readmes_test_command_first():
     script = ROOT / ".ci" / "run"
     assert os.access(script, os.X_OK)
     subprocess.run(["bash", "-n", script], check=True)
@@ -228,7 +228,7 @@ def test_make_alone_lists_every_command(house):
         "grade",
     ],
 )
-def test_make_runs_modules_by_relative_paths_from_a_folder_with_spaces(house, target):
+def test_make_runs_modules_in_folders_with_spaces(house, target):
     result = run_make(house, target, f"PYTHON={sys.executable}", "LESSON=01")
     assert result.returncode == 0, result.stderr
     said = calls(house)
@@ -262,7 +262,7 @@ def test_no_python_is_said_in_one_sentence(house):
 
 
 @posix
-def test_a_python_that_exists_but_does_not_run_is_passed_over(house):
+def test_a_python_that_cannot_run_is_skipped(house):
     fakes = fake_python(house / "fakes", "python3.13", 'echo "command not found" >&2; exit 127')
     fake_python(fakes, "python3.12", f'exec "{sys.executable}" "$@"')
     result = run_make(house, "env", path=fakes)
@@ -270,7 +270,7 @@ def test_a_python_that_exists_but_does_not_run_is_passed_over(house):
 
 
 @posix
-def test_an_old_python_says_that_it_is_too_old(house):
+def test_an_old_python_says_it_is_too_old(house):
     old = "import sys, runpy; sys.version_info = (3, 8, 10); sys.argv = sys.argv[1:]; "
     old += "runpy.run_path(sys.argv[0], run_name='__main__')"
     script = f'[ "$1" = -c ] && {{ [ -z "$2" ]; exit $?; }}\nexec "{sys.executable}" -c "{old}" "$@"'
@@ -281,7 +281,7 @@ def test_an_old_python_says_that_it_is_too_old(house):
     assert "Traceback" not in result.stderr
 
 
-def test_the_bootstrap_can_be_read_by_an_old_python():
+def test_an_old_python_can_read_the_bootstrap():
     ast.parse(text_of("tools/bootstrap.py"), feature_version=(3, 6))
 
 
@@ -317,7 +317,7 @@ def bootstrap(tmp_path, monkeypatch):
     return module
 
 
-def test_a_first_call_makes_the_environment_from_the_hashed_lock_and_a_second_does_nothing(bootstrap, capsys):
+def test_the_environment_is_made_from_hashes_once(bootstrap, capsys):
     assert bootstrap.main([]) == 0
     install = bootstrap.commands[-1]
     assert install[1:5] == ["-m", "uv", "pip", "sync"] and "--require-hashes" in install
@@ -331,7 +331,7 @@ def test_a_first_call_makes_the_environment_from_the_hashed_lock_and_a_second_do
     assert capsys.readouterr().out == ""
 
 
-def test_a_changed_lock_is_installed_into_the_environment_that_is_there(bootstrap):
+def test_a_changed_lock_updates_the_existing_environment(bootstrap):
     bootstrap.main([])
     bootstrap.commands.clear()
     with open(bootstrap.root / "requirements.lock", "a") as file:
@@ -341,7 +341,7 @@ def test_a_changed_lock_is_installed_into_the_environment_that_is_there(bootstra
     assert "--require-hashes" in bootstrap.commands[-1]
 
 
-def test_uv_comes_in_the_version_and_with_the_hashes_of_the_lock(bootstrap):
+def test_uv_comes_pinned_with_hashes(bootstrap):
     bootstrap.answer = lambda command: (command[1:4] != ["-m", "uv", "--version"], "")
     assert bootstrap.main([]) == 0
     (command,) = [c for c in bootstrap.commands if c[1:4] == ["-m", "pip", "install"]]
@@ -351,7 +351,7 @@ def test_uv_comes_in_the_version_and_with_the_hashes_of_the_lock(bootstrap):
     assert "--hash=sha256:" in entry
 
 
-def test_what_uv_could_not_do_is_said_with_its_last_words(bootstrap, capsys):
+def test_uvs_failures_show_its_last_words(bootstrap, capsys):
     bootstrap.answer = lambda command: (command[1:4] != ["-m", "uv", "pip"], "invalid peer certificate")
     assert bootstrap.main([]) == 1
     said = capsys.readouterr().err
@@ -374,7 +374,7 @@ def test_no_network_is_said_in_one_sentence(bootstrap, capsys, fails):
     assert bootstrap.read(str(bootstrap.root / ".venv" / "lock.sha256")) == "interrupted"
 
 
-def test_a_missing_venv_module_is_said_in_one_sentence(bootstrap, capsys, monkeypatch):
+def test_a_missing_venv_module_is_named(bootstrap, capsys, monkeypatch):
     monkeypatch.setattr(bootstrap, "find_spec", lambda name: None if name == "ensurepip" else name)
     assert bootstrap.main([]) == 1
     said = capsys.readouterr().err.strip().splitlines()
@@ -403,7 +403,7 @@ def test_a_broken_environment_is_made_anew(bootstrap, capsys):
 
 
 @pytest.mark.parametrize("made_with", ["3.11.0", None])
-def test_a_python_that_is_named_makes_the_environment_anew_if_another_one_made_it(bootstrap, capsys, made_with):
+def test_naming_another_python_remakes_the_environment(bootstrap, capsys, made_with):
     bootstrap.main([])
     bootstrap.write(f"version = {made_with or bootstrap.VERSION}", str(bootstrap.root / ".venv" / "pyvenv.cfg"))
     bootstrap.commands.clear()
@@ -429,7 +429,7 @@ def test_an_extra_is_installed_once(bootstrap):
     assert bootstrap.commands == []
 
 
-def test_an_extra_comes_again_when_the_lock_has_changed(bootstrap):
+def test_an_extra_returns_with_a_changed_lock(bootstrap):
     """`uv pip sync` takes away what the lock does not hold."""
     bootstrap.main(["--extra", "browser"])
     (bootstrap.root / "requirements.lock").write_text("numpy==2.4.0\n")
@@ -460,7 +460,7 @@ def test_the_readmes_table_follows_from_the_lessons(lesson_tool):
 
 
 @pytest.mark.parametrize("name", ["layer_norm", "4_layer_norm", "04", "04_Layer", "04 layer", "../04_x", "04_x.ipynb"])
-def test_a_lesson_with_a_bad_name_is_refused_in_one_sentence(lesson_tool, tmp_path, name):
+def test_a_bad_lesson_name_is_refused_in_words(lesson_tool, tmp_path, name):
     with pytest.raises(
         SystemExit, match="not the name of a lesson: use two digits and words, as in `make lesson NAME="
     ):
@@ -470,3 +470,9 @@ def test_a_lesson_with_a_bad_name_is_refused_in_one_sentence(lesson_tool, tmp_pa
 def test_a_lesson_whose_number_is_taken_is_refused(lesson_tool):
     with pytest.raises(SystemExit, match="axis_intuition.* exists already: choose another number or name"):
         lesson_tool.make_lesson("01_other_words")
+
+
+def test_names_of_tests_have_at_most_eight_words():
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py")]
+    names = [name for text in texts for name in re.findall(r"^ *def test_(\w+)", text, re.MULTILINE)]
+    assert [name for name in names if len(name.split("_")) > 8] == []

@@ -86,7 +86,7 @@ def test_no_text_becomes_markup_or_code(path):
 
 
 @for_each("path", SCRIPTS, ids=name_of)
-def test_the_browser_code_has_no_door_for_markup_or_addresses(path):
+def test_browser_code_lets_in_no_markup_or_addresses(path):
     source = path.read_text(encoding="utf-8").replace('"http://www.w3.org/2000/svg"', "")
     if path.name == "loader.js":  # the one import: of the text that `WidgetCode` holds, as anywidget does with its own
         assert source.count("import(URL.createObjectURL(await unpack(packed).blob()))") == 1
@@ -271,7 +271,7 @@ def lab():
 
 @pytest.mark.parametrize("as_root", [False, True])
 @pytest.mark.parametrize("display", [False, True])
-def test_make_lab_leaves_token_host_and_origin_as_jupyterlab_has_them(lab, as_root, display):
+def test_make_lab_keeps_jupyters_token_host_and_origin(lab, as_root, display):
     """JupyterLab's own defaults: a random token, this machine only, no other origin."""
     line = lab.command([], as_root=as_root, display=display)
     assert line[1:3] == ["-m", "jupyterlab"]
@@ -280,7 +280,7 @@ def test_make_lab_leaves_token_host_and_origin_as_jupyterlab_has_them(lab, as_ro
     assert options - allowed == ({"--allow-root"} if as_root else set()) | (set() if display else {"--no-browser"})
 
 
-def test_no_setting_that_weakens_jupyterlab_is_in_the_repository():
+def test_the_repository_weakens_no_setting_of_jupyterlab():
     weak = re.compile(
         r"token\s*=\s*['\"]{2}|disable_check_xsrf|allow_origin|allow_remote_access|ip\s*=\s*['\"]?(0\.0\.0\.0|\*)"
     )

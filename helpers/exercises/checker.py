@@ -70,7 +70,7 @@ def _found_exercises():
     found = {}
     for path in sorted(_LESSONS.glob("*/exercises.py")):
         lesson = importlib.import_module(f"{_PACKAGE}.lessons.{path.parent.name}.exercises")
-        for exercise in getattr(lesson, "EXERCISES", []):
+        for exercise in lesson.EXERCISES:
             if exercise.name in found:
                 raise ValueError(f"{path.parent.name}: there is already an exercise called {exercise.name!r}")
             found[exercise.name] = exercise
@@ -117,8 +117,9 @@ def _verdict(exercise, attempt, from_any_cell, pairs):
         expected = _known_outcome(exercise, exercise.reference, outcome.case).value
         passed, text = _judge(exercise, outcome, expected)
         if not passed:
-            if exercise.given and _is_made(exercise, Mistake(exercise.as_given, ""), outcomes):
-                return None, f"nothing is fixed yet; {_faults_left(exercise, outcomes).partition(',')[0]}"
+            untouched = Mistake(exercise.as_given, "nothing is fixed yet")
+            if exercise.given and _is_made(exercise, untouched, outcomes):
+                return None, f"{untouched.sentence}; {_faults_left(exercise, outcomes).partition(',')[0]}"
             sentence = outcome.changed or _known_mistake(exercise, outcomes)
             sentence = sentence or pairs and _two_at_once(exercise, outcomes) or _translated(outcome.problem)
             sentence = sentence or _faults_left(exercise, outcomes)
@@ -315,7 +316,7 @@ def matches(result, expected, tol, names=()):
     if a_complex and not np.iscomplexobj(expected):
         return False, "got complex numbers, expected real ones"
     passed, text = compare(result, expected, tol, broadcast=False)
-    if text.partition(", largest difference ")[1]:
+    if ", largest difference " in text:
         text += f" at {_farthest(np.asarray(result), np.asarray(expected))}"
     return passed, text
 

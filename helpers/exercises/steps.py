@@ -28,9 +28,7 @@ NORMALIZING = {
     ),
     "((x - mean) / np.sqrt(var))": "you left out epsilon, so with a tiny variance the output is too large",
     "((x - mean) / np.sqrt(var + 1e-5))": "you ignored the argument eps and always used 1e-5",
-    "((x - mean) / (var + eps))": (
-        "you divided by the variance; x and the standard deviation have the same unit, the variance is its square"
-    ),
+    "((x - mean) / (var + eps))": ("you divided by the variance; divide by its square root, which has the unit of x"),
     "((x - mean) / var + eps)": "you divided by the variance, then added eps; divide by the square root of var + eps",
     "((x - mean) / var)": "you divided by the variance itself; divide by the square root of the variance plus eps",
     "((x - mean) / np.sqrt(np.sqrt(var) + eps))": (
@@ -42,7 +40,7 @@ NORMALIZING = {
     ),
     "((x - mean) * np.sqrt(var + eps))": "you multiplied by the standard deviation; divide by it",
     "(x - mean + 0 * var)": "you subtracted the mean but did not divide by the square root of var + eps",
-    "((mean - x) / np.sqrt(var + eps))": "your difference has the wrong sign: it is x - mean, not mean - x",
+    "((mean - x) / np.sqrt(var + eps))": "your difference has the wrong sign; it should be x - mean, not mean - x",
     "(x / np.sqrt(var + eps) + 0 * mean)": "you did not subtract the mean",
     "(x - mean / np.sqrt(var + eps))": NO_PARENTHESES,
 }
@@ -55,7 +53,7 @@ AFFINE = {
     "gamma * (y + beta)": ("you added beta before multiplying by gamma; the scale comes first, then the shift"),
     "beta * y + gamma": "gamma and beta have changed places: gamma multiplies, beta is added",
     "gamma * y - beta": "you subtracted beta; it is added",
-    "y + gamma * beta": "you multiplied beta by gamma; gamma multiplies y, and beta is added",
+    "y + gamma * beta": "you multiplied beta by gamma; gamma multiplies the normalized x, and beta is added",
 }
 
 # Instead of both.
@@ -111,10 +109,10 @@ def norm_mistakes(axes, x="x", **steps):
             "you divided by the root mean square without subtracting the mean; that is RMSNorm"
         ),
         f"mean = {x}.mean -> {x} = {gamma} * {x}; mean = {x}.mean\n{output} -> {y} + {steps.get('beta', 'beta')}": (
-            "you multiplied by gamma before normalizing; it has to come after, or the normalization undoes the scale"
+            "you multiplied by gamma before normalizing; it has to come after, or it changes what is normalized"
         ),
         f"mean = {x}.mean -> {x} = {gamma} * {x} + {beta}; mean = {x}.mean\n{output} -> {y}": (
-            "you applied gamma and beta before normalizing; they have to come after, or the normalization undoes them"
+            "you applied gamma and beta before normalizing; they have to come after, or they change what is normalized"
         ),
     }
 

@@ -65,7 +65,7 @@ def stored(page, key):
     return json.loads(page.evaluate("(place) => localStorage.getItem(place)", PLACE + key) or "null")
 
 
-def test_the_score_shows_the_first_try_beside_the_present_one(open_tab, quizzes):
+def test_the_score_shows_first_and_present_tries(open_tab, quizzes):
     page = open_tab()
     questions = quizzes[0].questions
     total = len(questions)
@@ -81,7 +81,7 @@ def test_the_score_shows_the_first_try_beside_the_present_one(open_tab, quizzes)
     assert score(open_tab()) == both, "also after a reload"
 
 
-def test_clear_asks_and_forgets_the_predictions_of_this_lesson_too(open_tab):
+def test_clearing_asks_and_forgets_this_lessons_predictions(open_tab):
     page = open_tab()
     choose(page, 0, 1)
     choose(page, 0, 0, kind="prediction")
@@ -113,7 +113,7 @@ def test_two_tabs_at_once_lose_nothing(open_tab, quizzes):
     assert (first["first"], first["choice"], first["tries"]) == (0, 2, 2)
 
 
-def test_an_answer_of_another_tab_that_was_not_heard_of_stays_the_first_try(open_tab, quizzes):
+def test_another_tabs_unheard_answer_stays_first(open_tab, quizzes):
     page = open_tab()
     question = quizzes[0].questions[0]
     record = {"choice": 2, "first": 2, "tries": 1, "mark": question["mark"]}
@@ -123,7 +123,7 @@ def test_an_answer_of_another_tab_that_was_not_heard_of_stays_the_first_try(open
     assert (kept["first"], kept["choice"], kept["tries"]) == (2, 1, 2)
 
 
-def test_a_record_with_only_choice_and_mark_is_still_an_answer(open_tab, quizzes):
+def test_choice_and_mark_make_an_answer(open_tab, quizzes):
     page = open_tab()
     question = quizzes[0].questions[0]
     records = {"choice": question["right"], "mark": question["mark"]}
@@ -138,7 +138,7 @@ def test_a_question_that_was_changed_is_asked_anew(open_tab, quizzes):
     assert score(open_tab()).startswith("0 of ")
 
 
-def test_where_storage_is_refused_answers_last_until_the_page_is_closed(open_tab, quizzes):
+def test_without_storage_answers_last_until_closing(open_tab, quizzes):
     refuse = "Object.defineProperty(window, 'localStorage', { get() { throw new Error('refused') } })"
     page = open_tab(before=refuse)
     choose(page, 0, quizzes[0].questions[0]["right"])
@@ -149,7 +149,7 @@ def test_where_storage_is_refused_answers_last_until_the_page_is_closed(open_tab
     assert score(page).startswith("0 of ") and page.locator("input:checked").count() == 0
 
 
-def test_an_answer_to_a_question_that_has_changed_is_dropped_in_words(open_tab, quizzes):
+def test_answers_to_changed_questions_are_dropped_in_words(open_tab, quizzes):
     key = quizzes[0].questions[0]["key"]
     record = json.dumps({"choice": 0, "first": 0, "tries": 1, "mark": "of an older text", "when": "2026-01-01"})
     page = open_tab(f"localStorage.setItem({PLACE + key!r}, {record!r})")

@@ -68,7 +68,7 @@ def places(page, explorer):
     return found
 
 
-def test_after_a_drag_the_picture_is_the_one_of_the_slider(opened):
+def test_after_a_drag_picture_and_slider_agree(opened):
     page, explorer = opened
     found = places(page, explorer)
     for index in (0, 30, 47, 77, 10):
@@ -84,7 +84,7 @@ def test_after_a_drag_the_picture_is_the_one_of_the_slider(opened):
         assert page.evaluate(SEEN) == seen
 
 
-def test_a_finger_drags_it_too_and_does_not_scroll_the_page(browser):
+def test_a_finger_drags_without_scrolling_the_page(browser):
     context = browser.new_context(viewport={"width": 390, "height": 700}, has_touch=True, is_mobile=True)
     page = context.new_page()
     explorer = two()
@@ -102,7 +102,7 @@ def test_a_finger_drags_it_too_and_does_not_scroll_the_page(browser):
     context.close()
 
 
-def test_keys_move_a_focused_handle_and_it_says_where_it_is(opened):
+def test_keys_move_a_focused_handle_audibly(opened):
     page, _ = opened
     page.focus(".handle >> nth=0")
     for key in ("ArrowRight", "ArrowRight", "ArrowUp"):
@@ -122,7 +122,7 @@ def test_keys_move_a_focused_handle_and_it_says_where_it_is(opened):
     assert page.inner_text(CAPTION).startswith("a 3, b 1, c 10")
 
 
-def test_that_it_can_be_dragged_is_said_until_one_was(opened):
+def test_dragging_is_announced_until_someone_drags(opened):
     page, _ = opened
     assert page.text_content(".hint") == "drag me"
     page.focus(".handle >> nth=1")
@@ -136,7 +136,7 @@ def test_a_number_in_a_caption_is_not_broken(opened):
     assert page.evaluate("getComputedStyle(document.querySelector('.nn-number')).whiteSpace") == "nowrap"
 
 
-def test_a_panel_in_space_is_turned_by_dragging_and_by_keys_and_turned_back(page):
+def test_a_space_panel_turns_by_mouse_and_keys(page):
     open_stages(page, [turned()], 680)
     assert page.text_content(".hint") == "drag to turn"
     start = page.evaluate(SEEN)
@@ -184,7 +184,7 @@ def hosted(page, tmp_path):
     return host
 
 
-def test_the_slider_follows_the_handle_and_the_handle_the_slider(hosted):
+def test_slider_and_handle_follow_each_other(hosted):
     page = hosted(two())
     page.focus(".handle >> nth=0")
     page.keyboard.press("ArrowRight")
@@ -197,7 +197,7 @@ def test_the_slider_follows_the_handle_and_the_handle_the_slider(hosted):
     assert page.get_attribute(".handle >> nth=0", "aria-valuetext") == "a −2, b 1"
 
 
-def test_play_runs_once_through_the_values_in_about_four_seconds(hosted):
+def test_play_takes_about_four_seconds(hosted):
     page = hosted(two())
     assert page.evaluate("document.querySelector('.explorer-play').parentNode.textContent").startswith("a")
     page.wait_for_timeout(300)

@@ -91,7 +91,7 @@ def wait_until_run(page, cell):
     page.wait_for_selector(".quiz fieldset")
 
 
-def test_a_key_of_the_control_moves_it_and_leaves_the_cell_alone(opened):
+def test_a_controls_key_leaves_the_cell_alone(opened):
     for control, (_, key) in CONTROLS.items():
         cell = focus(opened, control)
         before = opened.evaluate(SEEN)
@@ -100,7 +100,7 @@ def test_a_key_of_the_control_moves_it_and_leaves_the_cell_alone(opened):
         assert active(opened) == cell, control
 
 
-def test_letters_on_a_control_neither_cut_nor_add_a_cell(opened):
+def test_typed_letters_neither_cut_nor_add_cells(opened):
     count = len(opened.query_selector_all(CELLS))
     for control in CONTROLS:
         focus(opened, control)
@@ -110,7 +110,7 @@ def test_letters_on_a_control_neither_cut_nor_add_a_cell(opened):
         assert len(opened.query_selector_all(CELLS)) == count, control
 
 
-def test_shift_enter_on_a_control_runs_its_cell_and_goes_on(opened):
+def test_shift_enter_on_a_control_goes_on(opened):
     for control in CONTROLS:
         cell = focus(opened, control)
         opened.keyboard.press("Shift+Enter")
@@ -122,7 +122,7 @@ def test_shift_enter_on_a_control_runs_its_cell_and_goes_on(opened):
     assert opened.evaluate(f"localStorage.getItem('{GUESS}')") is None
 
 
-def test_control_enter_on_a_control_runs_its_cell_and_stays(opened):
+def test_control_enter_runs_the_cell_and_stays(opened):
     for control in CONTROLS:
         cell = focus(opened, control)
         opened.keyboard.press("Control+Enter")

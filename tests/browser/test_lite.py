@@ -158,7 +158,7 @@ def said(outputs):
     return "".join(text(output.get("text", output.get("traceback", ""))) for output in outputs)
 
 
-def test_from_the_page_to_its_lesson_and_on_to_the_second_day(context, site):
+def test_a_page_leads_to_its_lesson_and_back(context, site):
     cells = site.copy(LESSON)["cells"]
     question, explorer = cells_with(cells, "Quiz")[0], cells_with(cells, "Explorer")[0]
     site.asked.clear()
@@ -226,7 +226,7 @@ def correct(site):
     about.write_text(json.dumps(known), encoding="utf-8")
 
 
-def test_saved_work_is_loaded_elsewhere_and_trouble_with_memory_or_a_crash_is_said(context, site, tmp_path):
+def test_saved_work_loads_elsewhere_and_trouble_is_said(context, site, tmp_path):
     copy = site.copy(LESSON)
     cells = list(copy["cells"])
     explorer = cells_with(cells, "Explorer")[0]
@@ -328,7 +328,7 @@ def one_line(words):
 
 @with_numpy
 @pytest.mark.parametrize("name", LESSONS)
-def test_a_lesson_runs_whole_and_still_lives_on_the_second_day(name, context, site):
+def test_a_lesson_runs_whole_and_lives_on(name, context, site):
     """No cell fails and all say what is stored, but for digits that a lesson leaves open. Each exercise is done right
     and wrong. What showed a widget shows it when the lesson is saved, closed and opened again."""
     cells = stored(name)["cells"]

@@ -211,14 +211,14 @@ KINDS3 = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_browser_and_matplotlib_draw_each_kind_of_mark_alike(page, kind):
+def test_browser_and_matplotlib_draw_marks_alike(page, kind):
     panel = Panel(bare=kind in ("cells", "codes"))
     explorer = Explorer({"n": [1, 2, 3]}, lambda n: [points(n, 0), KINDS[kind](n)], lambda n: f"{n}", panels=panel)
     compare(page, explorer, kind)
 
 
 @pytest.mark.parametrize("kind", KINDS3)
-def test_browser_and_matplotlib_draw_each_kind_of_mark_in_space_alike(page, kind):
+def test_browser_and_matplotlib_draw_space_marks_alike(page, kind):
     panel = Panel3D(names=("one", "two", "three"), title="space", view=(-50, 20))
     dot = points3(0, 0, 0)
     explorer = Explorer({"n": [1, 2, 3]}, lambda n: [dot, KINDS3[kind](n)], lambda n: f"{n}", panels=panel)
@@ -232,7 +232,7 @@ def explorers(request):
         return [shown for shown in run_lesson(request.param) if isinstance(shown, Explorer)]
 
 
-def test_browser_and_matplotlib_draw_every_explorer_of_a_lesson_alike(page, explorers):
+def test_browser_and_matplotlib_draw_explorers_alike(page, explorers):
     for number, explorer in enumerate(explorers):
         compare(page, explorer, f"explorer {number}")
 
@@ -265,7 +265,7 @@ TOUCHING = """() => {
 }"""
 
 
-def test_no_label_touches_another_one_a_line_a_dot_or_the_edge(page, explorers):
+def test_labels_touch_nothing_else(page, explorers):
     for number, explorer in enumerate(explorers):
         if not any(mark.get("label") for mark in explorer.stage.spec["marks"]):
             continue
@@ -296,7 +296,7 @@ WORDS = """() => {
 
 
 @pytest.mark.parametrize("width", [421, 600, 968])  # JupyterLab at 150 % on 1280 pixels with and without its side bar
-def test_words_are_as_large_as_those_of_the_page_and_none_is_cut(page, explorers, width):
+def test_words_have_the_pages_size_uncut(page, explorers, width):
     open_stages(page, explorers, width)
     words = page.evaluate(WORDS)
     assert words["smallest"] >= 14 - 0.01
@@ -317,7 +317,7 @@ def small():
     return Explorer({"n": [1, 2, 3]}, lambda n: [points(n, n, label="dot")], lambda n: f"n is {n}")
 
 
-def test_two_explorers_drawn_in_the_same_millisecond_have_captions_of_their_own(page):
+def test_explorers_of_one_millisecond_have_own_captions(page):
     page.goto("about:blank")
     page.add_init_script("Date.now = () => 0; performance.now = () => 0; Math.random = () => 0.5;")
     open_stages(page, [small(), small()], 700)
@@ -327,7 +327,7 @@ def test_two_explorers_drawn_in_the_same_millisecond_have_captions_of_their_own(
     assert page.evaluate(named) == ids
 
 
-def test_controls_that_come_later_are_named_without_drawing_again(page):
+def test_later_controls_are_named_without_drawing_again(page):
     open_stages(page, [small()], 700)
     page.evaluate("""() => {
       window.drawn = 0;
@@ -342,7 +342,7 @@ def test_controls_that_come_later_are_named_without_drawing_again(page):
 
 
 @pytest.mark.parametrize("theme", ["vscode-dark", "vscode-high-contrast"])
-def test_vs_code_in_the_dark_shows_dark_words_on_a_ground_of_our_own(page, theme):
+def test_vs_code_in_the_dark_stays_readable(page, theme):
     open_stages(page, [small()], 700)
     page.evaluate(f"document.body.className = '{theme}'; document.body.style.background = 'black'")
     page.evaluate("document.body.style.setProperty('--jp-layout-color0', 'black')")

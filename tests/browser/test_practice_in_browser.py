@@ -121,7 +121,7 @@ def lesson_01(practice):
     return "01_axis_intuition", checks, guesses
 
 
-def test_a_missed_question_is_asked_first_then_a_due_one_then_new_ones_of_the_lesson_that_is_begun(open_tab, practice):
+def test_missed_questions_come_before_due_and_new_ones(open_tab, practice):
     name, checks, guesses = lesson_01(practice)
     wrong = (guesses[0]["right"] + 1) % 3
     store(
@@ -146,7 +146,7 @@ def test_a_missed_question_is_asked_first_then_a_due_one_then_new_ones_of_the_le
     assert (asked(page), source(page)) == (checks[0]["prompt"].replace("`", ""), "01 Axis intuition: not asked yet")
 
 
-def test_an_answer_is_kept_where_the_quiz_keeps_it_with_its_first_try_its_box_and_its_day(open_tab, practice):
+def test_answers_are_kept_with_try_box_and_day(open_tab, practice):
     name, checks, _ = lesson_01(practice)
     page = open_tab()
     page.select_option(".practice select", name)
@@ -164,7 +164,7 @@ def test_an_answer_is_kept_where_the_quiz_keeps_it_with_its_first_try_its_box_an
     assert stored(later, f"{name}/{checks[0]['key']}")["box"] == 1
 
 
-def test_what_the_quiz_of_a_lesson_missed_the_practice_asks_next(open_tab, practice, quiz):
+def test_practice_asks_what_quizzes_missed(open_tab, practice, quiz):
     page = open_tab()
     wrong = (quiz.questions[1]["right"] + 1) % 3
     page.click(f".quiz:not(.practice) fieldset >> nth=1 >> input >> nth={wrong}")
@@ -199,7 +199,7 @@ def test_by_keyboard_alone_enter_checks_and_goes_on(open_tab, practice):
         assert name in seen
 
 
-def test_options_change_places_and_letters_but_what_is_saved_keeps_its_meaning(open_tab, practice):
+def test_reordered_options_keep_saved_meanings(open_tab, practice):
     name, checks, _ = lesson_01(practice)
     right, place = checks[0]["right"], f"{PLACE}/{name}/{checks[0]['key']}"
     texts = [text.replace("`", "") for text in checks[0]["options"]]
@@ -216,7 +216,7 @@ def test_options_change_places_and_letters_but_what_is_saved_keeps_its_meaning(o
     assert [row.locator("input").is_checked() for row in shown] == [i == right for i in range(len(texts))]
 
 
-def test_it_says_when_a_question_comes_back_sooner_after_a_wrong_answer(open_tab, practice):
+def test_wrong_answers_announce_an_earlier_return(open_tab, practice):
     name, checks, _ = lesson_01(practice)
     page = open_tab()
     page.select_option(".practice select", name)
@@ -251,7 +251,7 @@ def test_two_tabs_at_once_lose_nothing(open_tab, practice):
     one.wait_for_function("document.querySelector('.practice .quiz-score').textContent.startsWith('1 missed')")
 
 
-def test_answers_go_to_a_file_and_come_back_after_they_were_cleared(open_tab, practice, tmp_path):
+def test_cleared_answers_come_back_from_a_file(open_tab, practice, tmp_path):
     name, checks, guesses = lesson_01(practice)
     answers = {f"{name}/{q['key']}": (q["right"], "2026-11-20", 2, "2026-11-27") for q in [*checks, guesses[0]]}
     store(open_tab(), practice, answers)
@@ -292,7 +292,7 @@ def test_answers_go_to_a_file_and_come_back_after_they_were_cleared(open_tab, pr
     ],
     ids=["text", "notebook", "large", "bytes"],
 )
-def test_a_file_that_is_none_of_ours_is_refused_with_a_message_and_changes_nothing(open_tab, tmp_path, content, words):
+def test_a_foreign_file_is_refused_without_any_change(open_tab, tmp_path, content, words):
     page = open_tab()
     before = asked(page)
     path = tmp_path / "some.json"
@@ -311,7 +311,7 @@ def test_where_there_is_no_answer_none_is_saved(open_tab):
     assert page.inner_text(".practice-said") == "There is no answer to save yet."
 
 
-def test_answers_of_a_file_are_added_to_those_that_another_tab_wrote_while_it_was_read(open_tab, practice, tmp_path):
+def test_loaded_answers_join_those_of_other_tabs(open_tab, practice, tmp_path):
     name, (first, second, *_), _ = lesson_01(practice)
     earlier = open_tab("2026-11-20")
     earlier.select_option(".practice select", name)
@@ -335,7 +335,7 @@ def test_answers_of_a_file_are_added_to_those_that_another_tab_wrote_while_it_wa
     assert stored(one, f"{name}/{second['key']}")["choice"] == second["right"]
 
 
-def test_where_storage_is_refused_quiz_and_practice_still_share_their_answers(open_tab, quiz):
+def test_without_storage_quiz_and_practice_share_answers(open_tab, quiz):
     page = open_tab(before="Object.defineProperty(window, 'localStorage', { get() { throw new Error('refused') } })")
     wrong = (quiz.questions[0]["right"] + 1) % 3
     page.click(f".quiz:not(.practice) fieldset >> nth=0 >> input >> nth={wrong}")
@@ -346,7 +346,7 @@ def test_where_storage_is_refused_quiz_and_practice_still_share_their_answers(op
     assert page.inner_text(".practice .quiz-score").startswith("0 missed")
 
 
-def test_a_broken_answer_in_the_browser_is_as_none(open_tab, practice):
+def test_broken_answers_in_the_browser_count_as_none(open_tab, practice):
     name, checks, _ = lesson_01(practice)
     page = open_tab()
     for q, text in zip(checks, ("{", "[]", '{"choice": 99}', "null"), strict=False):
@@ -355,7 +355,7 @@ def test_a_broken_answer_in_the_browser_is_as_none(open_tab, practice):
     assert row(page, 1)[0].startswith("0 of")
 
 
-def test_when_all_of_a_lesson_is_known_the_next_day_is_named(open_tab, practice):
+def test_known_lessons_name_the_next_day(open_tab, practice):
     name, checks, _ = lesson_01(practice)
     store(open_tab(), practice, {f"{name}/{q['key']}": (q["right"], "2026-11-21", 1, "2026-11-24") for q in checks})
     page = open_tab()
@@ -366,7 +366,7 @@ def test_when_all_of_a_lesson_is_known_the_next_day_is_named(open_tab, practice)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_it_is_readable_and_axe_finds_nothing_in_both_themes(open_tab, practice, theme):
+def test_both_themes_are_readable_and_axe_is_content(open_tab, practice, theme):
     name, checks, _ = lesson_01(practice)
     page = open_tab(theme=theme)
     page.select_option(".practice select", name)
@@ -393,7 +393,7 @@ def test_it_fits_its_page(open_tab, width):
 # In JupyterLab
 
 
-def test_lesson_15_asks_before_anything_runs_and_keeps_the_answer_through_a_reload(lab, page):
+def test_lesson_15_asks_first_and_keeps_the_answer(lab, page):
     open_lesson(page, lab, "15_practice")
     page.wait_for_selector(".practice fieldset")
     first = asked(page)
@@ -410,7 +410,7 @@ def test_lesson_15_asks_before_anything_runs_and_keeps_the_answer_through_a_relo
     assert asked(page) != first or again.endswith("missed last time")
 
 
-def test_a_question_leads_to_its_section_in_this_jupyterlab(learners_house, page, practice):
+def test_a_question_leads_to_its_section_in_jupyterlab(learners_house, page, practice):
     guess = next(q for q in practice.lessons[5]["questions"] if q["key"] == "eps_place")
     wrong = json.dumps({"choice": (guess["right"] + 1) % 3, "mark": guess["mark"]})
     page.goto(f"http://127.0.0.1:{learners_house.port}/lab/tree/workbook/15_practice.ipynb?token={TOKEN}&reset")
@@ -427,7 +427,7 @@ def test_a_question_leads_to_its_section_in_this_jupyterlab(learners_house, page
     assert len(page.context.pages) == 1, "no second JupyterLab"
 
 
-def test_lesson_15_says_on_an_untrusted_page_what_it_would_ask(lab, page, practice):
+def test_untrusted_lesson_15_says_what_it_would_ask(lab, page, practice):
     source, copy = (lab.folder / "notebooks" / f"15_practice{end}.ipynb" for end in ("", "_untrusted"))
     text = source.read_text(encoding="utf-8")
     copy.write_text(text.replace("# 15", "# Untrusted 15", 1), encoding="utf-8")

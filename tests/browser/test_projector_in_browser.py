@@ -58,7 +58,7 @@ def fold_side_bar(page):
 
 
 @example_lessons
-def test_nothing_of_a_lesson_is_cut_or_needs_sideways_scrolling(learners_house, projector, lesson):
+def test_lessons_need_no_sideways_scrolling(learners_house, projector, lesson):
     open_lesson(projector, learners_house, lesson.stem)
     fold_side_bar(projector)
     projector.evaluate("document.querySelectorAll('details').forEach((e) => (e.open = true))")

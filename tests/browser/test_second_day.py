@@ -226,7 +226,7 @@ def test_three_days(house, page):
 
 
 @everything
-def test_the_explorer_of_lesson_12_which_only_a_run_draws_moves_the_next_day(house, page):
+def test_lesson_12s_explorer_moves_the_next_day(house, page):
     name = "12_bug_gallery"
     with house.day():
         assert open_lesson(page, house, name)["stages"] == []
@@ -263,7 +263,7 @@ def forget_widgets(route):
     route.fulfill(response=answer, json=model)
 
 
-def test_a_widget_that_was_not_loaded_says_that_the_page_must_be_loaded_again(house, page):
+def test_an_unloaded_widget_asks_for_a_page_reload(house, page):
     with house.day():
         page.route("**/api/contents/workbook/03_running_averages.ipynb?*", forget_widgets)
         page.goto(f"http://127.0.0.1:{house.port}/lab/tree/workbook/03_running_averages.ipynb?token={TOKEN}&reset")
@@ -286,7 +286,7 @@ READ_LATE = """async (address) => {
 }"""
 
 
-def test_widgets_that_were_called_not_found_too_early_are_drawn_after_all(house, page):
+def test_widgets_missed_too_early_are_drawn_later(house, page):
     errors = []
     page.on("console", lambda message: errors.append(message.text))
     with house.day("--LabApp.expose_app_in_browser=True"):
@@ -304,7 +304,7 @@ def test_widgets_that_were_called_not_found_too_early_are_drawn_after_all(house,
         page.wait_for_function("!/not found|Reload the page/.test(document.querySelector('.jp-Notebook').innerText)")
 
 
-def test_a_lesson_that_is_only_opened_needs_no_saving_and_one_that_is_run_does(house, page):
+def test_opening_needs_no_saving_but_running_does(house, page):
     dot = ".lm-TabBar-tab.jp-mod-current.jp-mod-dirty"
     with house.day():
         open_lesson(page, house, "06_epsilon_and_float16")

@@ -137,7 +137,7 @@ def open_all(page):
 
 
 @every_lesson
-def test_a_lesson_is_alive_in_time_light_covered_and_moved_by_keys(visit, lesson):
+def test_a_live_lesson_page_is_quick_and_covered(visit, lesson):
     page = visit(f"{lesson.stem}.html")
     it_is_light(page)
     what_a_cell_tagged_answer_shows_is_inside_a_cover(page, lesson)
@@ -166,7 +166,7 @@ def every_widget_is_alive_and_every_control_works_from_the_keyboard(page, lesson
     assert all(labels)
 
 
-def test_the_code_of_each_kind_of_widget_is_on_a_page_once(site):
+def test_each_widgets_code_is_on_a_page_once(site):
     for lesson in LESSONS:
         text = (site[0] / f"{lesson.stem}.html").read_text(encoding="utf-8")
         models = json.loads(re.search(r'id="widget-state">(.*?)</script>', text, re.DOTALL)[1]).values()
@@ -174,7 +174,7 @@ def test_the_code_of_each_kind_of_widget_is_on_a_page_once(site):
         assert codes and len(set(codes)) == len(codes)
 
 
-def test_a_widget_with_an_unknown_part_keeps_its_picture_and_the_others_live(visit):
+def test_a_widget_of_unknown_parts_keeps_its_picture(visit):
     page = visit(
         "04_layer_norm.html", alter=lambda text: text.replace('"model_name": "DropdownModel"', '"model_name": "X"')
     )
@@ -233,7 +233,7 @@ def without_widgets(html):
     return bare
 
 
-def test_building_takes_less_than_a_minute_of_the_processor(site):
+def test_building_takes_under_a_minute_of_the_processor(site):
     assert site[1]["cpu"] <= CPU_SECONDS, site[1]["output"]
 
 
@@ -244,7 +244,7 @@ def test_slides_can_be_made_again_inside_the_site(site):
 # ------------------------------------------------------------------------------------------------ questions
 
 
-def test_an_answer_is_covered_until_the_guess_is_committed_and_both_last_over_a_reload(visit):
+def test_a_cover_lasts_until_the_guess_and_reload(visit):
     page = visit(f"{LESSON}.html")
     covers = page.locator("details.answer")
     count = covers.count()
@@ -265,7 +265,7 @@ def test_an_answer_is_covered_until_the_guess_is_committed_and_both_last_over_a_
     assert 1 <= page.locator("details.answer[open]").count() < count
 
 
-def test_who_asks_sees_an_answer_or_all_of_them_without_guessing(visit):
+def test_askers_see_answers_without_guessing(visit):
     page = visit(f"{LESSON}.html")
     page.focus("details.answer > summary >> nth=1")
     page.keyboard.press("Enter")
@@ -309,7 +309,7 @@ def test_the_skill_check_counts_and_keeps_its_score(visit):
 
 
 @example_lessons
-def test_without_javascript_stills_questions_and_formulas_stand_and_answers_unfold(visit, lesson):
+def test_without_javascript_everything_can_be_read(visit, lesson):
     page = visit(f"{lesson.stem}.html", java_script_enabled=False)
     stills, questions = page.locator(".live img"), page.locator(".live p strong")
     for still in stills.all():
@@ -374,7 +374,7 @@ def count_of(lesson):
     return len(read_questions(FOLDER / lesson / "questions.toml")[1])
 
 
-def test_a_lesson_says_at_once_what_was_answered_and_nothing_moves(visit):
+def test_answered_questions_show_at_once_without_moving_anything(visit):
     page = visit(f"{LESSON}.html")
     line, below = page.locator("p.how-far"), page.locator(".bd-article h2").first
     assert not line.locator("a").is_visible() and line.inner_text() == ""
@@ -392,7 +392,7 @@ def test_a_lesson_says_at_once_what_was_answered_and_nothing_moves(visit):
     page.wait_for_url("**/progress.html")
 
 
-def test_the_list_of_lessons_shows_progress_before_it_is_seen_and_follows_other_tabs(visit):
+def test_the_list_of_lessons_follows_other_tabs(visit):
     page = visit("index.html", viewport={"width": 1200, "height": 2600})
     lines = page.locator("ol.lessons .how-far")
     assert [line for line in lines.all() if line.is_visible()] == [] and not page.locator("p.how-far a").is_visible()
@@ -423,7 +423,7 @@ def test_the_list_of_lessons_shows_progress_before_it_is_seen_and_follows_other_
 
 
 @pytest.mark.parametrize("where", ["server", "files"])
-def test_answers_are_saved_forgotten_on_request_and_loaded_again_by_keyboard(visit, site, home, tmp_path, where):
+def test_answers_are_saved_forgotten_and_loaded_by_keyboard(visit, site, home, tmp_path, where):
     page = visit("progress.html", home=home if where == "server" else site[0].as_uri() + "/")
     assert "Nothing is answered yet" in page.inner_text(".practice-all")
     keep(page, answers_of(LESSON))
@@ -450,7 +450,7 @@ def test_answers_are_saved_forgotten_on_request_and_loaded_again_by_keyboard(vis
     assert rows_of(page) == row and len(kept(page)) == int(total)
 
 
-def test_what_is_saved_in_jupyterlab_loads_on_the_site_and_the_other_way(lab, page, visit, tmp_path):
+def test_jupyterlab_and_site_load_each_others_answers(lab, page, visit, tmp_path):
     open_lesson(page, lab, "00_start_here")
     page.wait_for_selector(".practice-progress")
     keep(page, answers_of(LESSON))
@@ -476,7 +476,7 @@ def test_what_is_saved_in_jupyterlab_loads_on_the_site_and_the_other_way(lab, pa
     assert rows_of(page) == both
 
 
-def test_without_javascript_the_progress_says_what_there_is_and_no_line_is_left_empty(visit):
+def test_without_javascript_progress_leaves_no_line_empty(visit):
     page = visit("progress.html", java_script_enabled=False)
     assert "01 Axis intuition: " in page.inner_text("article")
     assert page.locator("#pst-primary-sidebar a[href='progress.html'], #pst-primary-sidebar a[href='#']").count() == 1
@@ -492,7 +492,7 @@ def on_paper(page):
     page.set_viewport_size({"width": 720, "height": 1000})  # of A4
 
 
-def test_paper_shows_what_a_reader_sees_and_has_opened_and_nothing_to_press(visit):
+def test_paper_shows_what_was_opened_without_buttons(visit):
     page = visit(f"{LESSON}.html")
     page.locator("details.answer").nth(1).evaluate("(e) => (e.open = true)")
     page.locator("article details:has-text('Hint')").first.evaluate("(e) => (e.open = true)")
@@ -517,7 +517,7 @@ def test_paper_shows_what_a_reader_sees_and_has_opened_and_nothing_to_press(visi
 
 
 @example_lessons
-def test_on_paper_long_code_wraps_and_nothing_is_cut_off_at_the_side_or_between_pages(visit, lesson):
+def test_paper_wraps_code_and_cuts_nothing(visit, lesson):
     page = visit(f"{lesson.stem}.html", color_scheme="dark")
     open_all(page)
     on_paper(page)
@@ -528,7 +528,7 @@ def test_on_paper_long_code_wraps_and_nothing_is_cut_off_at_the_side_or_between_
     assert set(page.evaluate(kept_whole)) <= {"avoid"}
 
 
-def test_paper_is_white_and_has_every_picture_and_the_page_is_as_before_afterwards(visit):
+def test_paper_is_white_and_pages_recover(visit):
     page = visit(f"{LESSON}.html", color_scheme="dark")
     page.evaluate(
         """addEventListener('beforeprint', () => (window.seen = [document.documentElement.dataset.theme,
@@ -578,7 +578,7 @@ def test_nothing_is_wider_than_the_page(visit, site, width, theme):
 
 
 @pytest.mark.parametrize(("name", "width", "height"), [("05_rms_norm", 390, 700), (LESSON, 853, 480)])
-def test_controls_and_the_panel_that_they_move_are_in_view_together(visit, name, width, height):
+def test_controls_and_their_panel_are_in_view_together(visit, name, width, height):
     page = visit(f"{name}.html", viewport={"width": width, "height": height})
     open_all(page)
     page.wait_for_timeout(300)  # explorers take the layout for this width
@@ -586,7 +586,7 @@ def test_controls_and_the_panel_that_they_move_are_in_view_together(visit, name,
     assert seen and all(lost == 0 and here >= min(225, whole) for lost, here, whole in seen), seen
 
 
-def test_on_a_phone_the_lessons_are_found_behind_a_button(visit):
+def test_phones_find_lessons_behind_a_button(visit):
     page = visit(f"{LESSON}.html", viewport={"width": 390, "height": 800})
     page.click(".bd-header-article .primary-toggle")
     page.wait_for_selector("#pst-primary-sidebar-modal[open] a[href='02_batch_dependence.html']")
@@ -605,7 +605,7 @@ def test_the_chosen_colors_last(visit):
 # ------------------------------------------------------------------------------------------------ pages
 
 
-def test_the_landing_page_shows_a_live_explorer_at_once_and_leads_to_every_lesson(visit):
+def test_the_landing_page_lives_and_links_all_lessons(visit):
     page = visit("index.html")
     assert page.locator(".explorer-stage svg").bounding_box()["y"] < 500
     hrefs = page.evaluate("[...document.querySelectorAll('ol.lessons a')].map((e) => e.getAttribute('href'))")
@@ -616,7 +616,7 @@ def test_the_landing_page_shows_a_live_explorer_at_once_and_leads_to_every_lesso
     assert set(hrefs) <= set(in_sidebar)
 
 
-def test_there_are_a_glossary_and_a_ledger_of_claims_where_their_sources_are(site, visit):
+def test_glossary_and_ledger_exist_with_their_sources(site, visit):
     for name, source in {"glossary": "notebooks/glossary.md", "claims": "helpers/data/claims.toml"}.items():
         assert (f"{name}.html" in pages(site)) == (ROOT / source).exists()
     if "claims.html" in pages(site):
@@ -651,7 +651,7 @@ def test_every_link_inside_the_site_leads_somewhere(site):
     assert broken == []
 
 
-def test_a_lesson_says_how_to_run_it_and_gives_a_notebook_whose_answers_are_hidden(visit, home):
+def test_a_page_gives_a_notebook_with_hidden_answers(visit, home):
     page = visit(f"{LESSON}.html")
     page.click(".run-it summary")
     assert "make lab" in page.inner_text(".run-it pre")
@@ -686,7 +686,7 @@ def search(page, words):
 
 
 @pytest.mark.parametrize("where", ["server", "files"])
-def test_search_finds_a_lesson_from_the_keyboard_and_shows_the_line(visit, site, home, where):
+def test_search_works_by_keyboard_and_shows_the_line(visit, site, home, where):
     page = visit("index.html", home=home if where == "server" else site[0].as_uri() + "/")
     found = search(page, "float16")
     assert any("Epsilon and float16" in text for text in found.all_inner_texts())
@@ -701,7 +701,7 @@ def test_search_finds_a_lesson_from_the_keyboard_and_shows_the_line(visit, site,
     page.wait_for_selector("article h1")
 
 
-def test_a_line_under_a_result_has_the_word_in_another_form_and_is_cut_between_words(visit):
+def test_search_results_show_and_cut_words_well(visit):
     page = visit("index.html")
     search(page, "averaging quickly")
     page.goto(page.url.replace("averaging+quickly", "averaging"))
@@ -711,7 +711,7 @@ def test_a_line_under_a_result_has_the_word_in_another_form_and_is_cut_between_w
     assert page.locator("#search-results .line >> nth=0").evaluate("(e) => e.scrollWidth <= e.clientWidth")
 
 
-def test_no_line_under_a_result_tells_what_is_folded_or_answers_a_prediction(visit, site):
+def test_search_results_tell_nothing_folded(visit, site):
     lines = json.loads(
         (site[0] / "_static" / "lines.js").read_text(encoding="utf-8").removeprefix("const LINES = ")[:-2]
     )
@@ -758,7 +758,7 @@ def secrets_of(path):
     return {word for word in folded if len(word) > 5 and word[:5] not in stems}
 
 
-def test_hints_and_solutions_are_folded_and_not_found_by_the_search(visit, site):
+def test_search_finds_no_hints_or_solutions(visit, site):
     index = json.loads(re.search(r"setIndex\((.*)\)", (site[0] / "searchindex.js").read_text(), re.DOTALL)[1])
     assert len(index["terms"]) > 500
     secrets = 0
@@ -777,7 +777,7 @@ def test_hints_and_solutions_are_folded_and_not_found_by_the_search(visit, site)
     assert not page.locator("details:has-text('Hint') code, details:has-text('Hint') p").first.is_visible()
 
 
-def test_the_code_of_pictures_is_folded_and_says_what_it_draws(visit):
+def test_folded_picture_code_says_what_it_draws(visit):
     page = visit(f"{LESSON}.html")
     open_picture = "(e) => e.querySelector('.cell_input') && !e.querySelector('details.fold > .cell_input')"
     cells = page.query_selector_all(".tag_picture")

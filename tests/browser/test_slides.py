@@ -161,13 +161,13 @@ PROBLEMS = """async ([smallest, natural]) => {
 
 
 @pytest.mark.parametrize("lesson", MEASURED, ids=lambda path: path.stem)
-def test_nothing_leaves_a_slide_and_every_letter_is_readable_at_any_position(present, lesson):
+def test_slides_hold_everything_at_readable_size(present, lesson):
     page = present(lesson.stem)
     count, found = page.evaluate(PROBLEMS, [SMALLEST, SMALL_BY_NATURE])
     assert count > 20 and found == []
 
 
-def test_the_practice_keeps_within_its_slide_whatever_it_asks(present):
+def test_practice_stays_within_its_slide(present):
     page = present("15_practice")
     page.evaluate(
         """() => {
@@ -195,7 +195,7 @@ def test_a_deck_is_light(decks):
 # ------------------------------------------------------------------------------------------------ alive
 
 
-def test_arrows_inside_a_control_move_it_and_not_the_deck(present):
+def test_arrows_in_a_control_leave_the_deck_alone(present):
     page = present()
     go_to(page, "explorer")
     here, control = place(page), page.locator(".present .explorer input[type=range]").first
@@ -211,7 +211,7 @@ def test_arrows_inside_a_control_move_it_and_not_the_deck(present):
     assert place(page)[0] > here[0]
 
 
-def test_space_and_arrows_inside_a_menu_or_a_question_stay_there(present):
+def test_menus_and_questions_keep_space_and_arrows(present):
     page = present("14_choosing_a_norm")
     for kind, part in (("explorer", "select"), ("question", "input"), ("table", "select"), ("table", ".table-frame")):
         go_to(page, kind)
@@ -222,7 +222,7 @@ def test_space_and_arrows_inside_a_menu_or_a_question_stay_there(present):
         assert place(page) == here, (kind, part)
 
 
-def test_a_clicker_goes_on_even_from_inside_a_control(present):
+def test_a_clicker_works_even_inside_a_control(present):
     page = present()
     go_to(page, "explorer")
     control = page.locator(".present .explorer input[type=range]").first
@@ -247,7 +247,7 @@ def test_a_question_answers_a_guess_and_keeps_it(present):
     assert page.locator(".present .quiz input").nth(1).is_checked()
 
 
-def test_a_fresh_deck_shows_no_answer_of_before_and_leaves_none_behind(present):
+def test_a_fresh_deck_starts_and_ends_without_answers(present):
     page = present()
     answer = "document.querySelectorAll('.is-question input:checked').length"
     page.evaluate("document.querySelector('.is-question input').click()")
@@ -262,7 +262,7 @@ def test_a_fresh_deck_shows_no_answer_of_before_and_leaves_none_behind(present):
     assert page.evaluate("document.querySelector('.is-question input').checked")
 
 
-def test_every_widget_is_alive_and_formulas_are_typeset_from_local_files(present):
+def test_widgets_live_and_formulas_are_set_locally(present):
     for name in ("14_choosing_a_norm", "04_layer_norm"):
         page = present(name)
         assert page.locator(".live:not([data-alive])").count() == 0 and page.locator(".live").count() > 5
@@ -271,7 +271,7 @@ def test_every_widget_is_alive_and_formulas_are_typeset_from_local_files(present
     assert page.evaluate("document.fonts.check('16px KaTeX_Main')")
 
 
-def test_the_last_slide_links_to_the_lesson_and_a_phone_can_read_its_code(browser, decks, tmp_path):
+def test_the_last_slide_has_link_and_code(browser, decks, tmp_path):
     lesson = f"{LESSON}.html"
     command = [
         sys.executable,
@@ -322,7 +322,7 @@ MARKED = """() => {
 }"""
 
 
-def test_the_focus_is_seen_and_never_on_a_hidden_slide(present):
+def test_the_focus_is_seen_on_the_visible_slide(present):
     page = present()
     go_to(page, "explorer")
     reached = set()
@@ -341,7 +341,7 @@ def test_the_focus_is_seen_and_never_on_a_hidden_slide(present):
     assert "slide" in reached and "hidden slide" not in reached
 
 
-def test_the_colors_follow_the_address_the_switch_and_the_system_in_this_order(present):
+def test_colors_follow_address_switch_and_system(present):
     theme = "document.documentElement.dataset.theme"
     page = present(color_scheme="light")
     assert page.evaluate(theme) == "light"
@@ -358,7 +358,7 @@ def test_the_colors_follow_the_address_the_switch_and_the_system_in_this_order(p
 # ------------------------------------------------------------------------------------------------ for the speaker
 
 
-def test_the_core_is_the_deck_without_its_optional_sections(present):
+def test_the_core_is_the_deck_without_options(present):
     page, core = present(), present(query="?core")
     count = "document.querySelectorAll('.slides > .optional').length"
     assert page.evaluate(count) >= 3 and core.evaluate(count) == 0
@@ -377,7 +377,7 @@ def open_speaker(page):
     return speaker, frame
 
 
-def test_the_speakers_window_has_the_minutes_the_answers_and_the_pace(present):
+def test_the_speakers_window_has_minutes_and_answers(present):
     page = present()
     speaker, _ = open_speaker(page)
     go_to(page, "question")
@@ -388,7 +388,7 @@ def test_the_speakers_window_has_the_minutes_the_answers_and_the_pace(present):
 
 
 @pytest.mark.parametrize("name", ["06_epsilon_and_float16", "10_residual_placement"])
-def test_a_lesson_is_given_from_the_speakers_window_by_keyboard_alone(present, name):
+def test_the_speakers_window_runs_a_lesson_by_keyboard(present, name):
     page = present(name, "?minutes=60&fresh")
     speaker, _ = open_speaker(page)
     speaker.bring_to_front()
@@ -404,7 +404,7 @@ def test_a_lesson_is_given_from_the_speakers_window_by_keyboard_alone(present, n
         page.wait_for_function(f"(before) => {at} != before", arg=before)
 
 
-def test_what_is_moved_or_committed_in_one_window_shows_in_the_other(present):
+def test_moves_in_one_window_show_in_another(present):
     page = present("06_epsilon_and_float16", "?fresh")
     _, inside = open_speaker(page)
     go_to(page, "explorer")
@@ -429,7 +429,7 @@ def vote_of(page):
     )
 
 
-def test_hands_are_counted_twice_before_the_answer_and_leave_the_learners_answers_alone(present):
+def test_hands_are_counted_twice_before_the_answer(present):
     page = present()
     go_to(page, "question")
     kept = "JSON.stringify({ ...localStorage })"
@@ -471,7 +471,7 @@ def test_votes_are_counted_from_the_speakers_window_too(present):
     )
 
 
-def test_after_a_commitment_and_inside_options_the_keys_are_the_decks(present):
+def test_after_a_commitment_keys_belong_to_the_deck(present):
     page = present()
     go_to(page, "question")
     page.locator(".present .quiz input").nth(1).focus()
@@ -486,7 +486,7 @@ def test_after_a_commitment_and_inside_options_the_keys_are_the_decks(present):
     assert place(page) != here
 
 
-def test_the_help_of_the_deck_and_the_page_of_decks_say_the_same_of_each_key(present, decks):
+def test_help_and_deck_page_describe_keys_alike(present, decks):
     page = present()
     page.keyboard.press("Shift+?")
     page.wait_for_selector("tr:has-text('Slide overview')")
@@ -506,7 +506,7 @@ def shown_clocks(page):
     return page.evaluate("[...document.querySelectorAll('.core .clock')].map((e) => e.textContent)")
 
 
-def test_a_class_of_45_60_or_90_minutes_says_what_is_left_out(present):
+def test_plans_say_what_shorter_classes_leave_out(present):
     for minutes in (45, 60, 90):
         page = present("06_epsilon_and_float16", f"?minutes={minutes}")
         (whole,) = {int(words.split()[-1][:-1]) for words in shown_clocks(page) if words.startswith("Minute")}
@@ -519,7 +519,7 @@ def test_a_class_of_45_60_or_90_minutes_says_what_is_left_out(present):
     assert page.locator(".plan .left-out").count() == 2
 
 
-def test_a_pen_draws_and_the_drawing_goes_with_the_slide(present):
+def test_pen_strokes_leave_with_their_slide(present):
     page = present()
     drawn = """(() => { const { data } = document.querySelector("canvas.pointer").getContext("2d")
         .getImageData(0, 0, innerWidth, innerHeight); return data.some((value) => value > 0); })()"""
@@ -535,7 +535,7 @@ def test_a_pen_draws_and_the_drawing_goes_with_the_slide(present):
 
 
 @pytest.mark.parametrize("more", ["&notes", "&answers"])
-def test_a_pdf_has_the_notes_or_the_answers_on_request(present, more):
+def test_a_pdf_shows_notes_or_answers_on_request(present, more):
     page = present("15_practice", f"?print-pdf{more}")
     page.wait_for_function("document.querySelectorAll('.pdf-page').length > 10")
     if more == "&notes":
@@ -544,7 +544,7 @@ def test_a_pdf_has_the_notes_or_the_answers_on_request(present, more):
         assert page.locator(".vote .why").first.is_visible() and page.locator(".vote .right").count() >= 3
 
 
-def test_a_pdf_has_a_page_for_every_slide_with_its_pictures_and_explorers(present):
+def test_a_pdf_has_every_slide_with_pictures(present):
     page = present(query="?print-pdf", color_scheme="dark")
     slides = page.locator(".sheet").count()
     page.bring_to_front()  # reveal lays the pages out between frames, and a page behind another gets none

@@ -53,12 +53,12 @@ def expected(choice):
     return len(rows)
 
 
-def test_the_first_view_shows_the_rows_of_its_start(opened):
+def test_the_first_view_shows_its_starts_rows(opened):
     wait_for_rows(opened, expected(START))
     assert f"{expected(START)} of " in opened.inner_text(".table-status")
 
 
-def test_a_menu_moved_by_keyboard_shows_the_rows_that_python_says(opened):
+def test_a_menu_shows_the_rows_that_python_says(opened):
     opened.locator(".filter-table select").nth(2).focus()  # depth
     opened.keyboard.press("ArrowDown")
     deeper = START | {"depth": "more than 100 blocks"}
@@ -67,7 +67,7 @@ def test_a_menu_moved_by_keyboard_shows_the_rows_that_python_says(opened):
     wait_for_rows(opened, expected({name: option for name, option in START.items() if name != "depth"}))
 
 
-def test_words_typed_into_the_box_leave_the_rows_that_contain_them_and_the_cells_as_they_are(opened):
+def test_typed_words_filter_rows_unchanged(opened):
     cells = opened.locator(".jp-Cell").count()
     opened.locator(".filter-table input").focus()
     opened.keyboard.type("xadd deepnorm")  # x and dd would cut a cell
@@ -80,14 +80,14 @@ def test_words_typed_into_the_box_leave_the_rows_that_contain_them_and_the_cells
     assert opened.locator(".jp-Cell").count() == cells
 
 
-def test_shift_enter_on_a_menu_goes_on_to_the_next_cell(opened):
+def test_shift_enter_on_a_menu_goes_on(opened):
     opened.locator(".filter-table select").first.focus()
     opened.keyboard.press("Shift+Enter")
     active = "[...document.querySelectorAll('.jp-Notebook .jp-Cell')].findIndex((e) => e.matches('.jp-mod-active'))"
     opened.wait_for_function(f"{active} == 2", timeout=5000)
 
 
-def test_a_link_opens_the_lesson_in_a_tab_of_its_own(opened):
+def test_a_link_opens_the_lesson_in_a_tab(opened):
     link = opened.locator(".filter-table tbody tr:not([hidden]) a[href^='04_']").first
     with opened.expect_popup() as popup:
         link.click()
@@ -102,7 +102,7 @@ def test_on_a_narrow_page_nothing_is_cut_off(opened):
     assert opened.locator(".filter-table .table-frame").evaluate(wide) <= 1
 
 
-def test_without_trust_a_plain_table_with_every_row_stands_there(lab, notebook, page):
+def test_untrusted_tables_show_every_row(lab, notebook, page):
     source = lab.folder / notebook
     copy = lab.folder / "notebooks" / "table_untrusted.ipynb"
     copy.write_text(source.read_text(encoding="utf-8").replace("1 + 1", "1 + 2"), encoding="utf-8")

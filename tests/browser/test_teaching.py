@@ -64,7 +64,7 @@ def visit(browser, pack):
 
 
 @every_lesson
-def test_a_handout_is_one_page_of_a4_and_of_letter(visit, lesson):
+def test_a_handout_fits_one_page_of_either_format(visit, lesson):
     page = visit(f"{lesson.stem}_handout", viewport={"width": 703, "height": 960})
     for paper in ("A4", "Letter"):
         assert len(PAGE.findall(page.pdf(format=paper))) == 1, paper
@@ -86,7 +86,7 @@ def test_a_handout_is_one_page_of_a4_and_of_letter(visit, lesson):
 
 
 @every_lesson
-def test_the_plan_is_at_most_four_pages_of_a4_and_of_letter_and_nothing_is_cut(visit, lesson):
+def test_the_plan_is_at_most_four_pages(visit, lesson):
     page = visit(lesson.stem, viewport={"width": 703, "height": 960})
     for paper in ("A4", "Letter"):
         assert len(PAGE.findall(page.pdf(format=paper))) <= 4, paper
@@ -97,7 +97,7 @@ def test_the_plan_is_at_most_four_pages_of_a4_and_of_letter_and_nothing_is_cut(v
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_paper_is_white_and_words_are_dark_whatever_the_screen(visit, theme):
+def test_paper_is_white_with_dark_words(visit, theme):
     for name in [name for lesson in [path.stem for path in EXAMPLES] for name in (lesson, f"{lesson}_handout")]:
         page = visit(name, color_scheme=theme)
         page.emulate_media(media="print")
@@ -142,7 +142,7 @@ def test_formulas_are_typeset_in_fonts_of_the_pack(visit):
     assert page.evaluate("[...document.fonts].some((font) => font.family.includes('KaTeX') && font.status == 'loaded')")
 
 
-def test_from_the_index_a_keyboard_reaches_both_pages_of_a_lesson(visit):
+def test_a_keyboard_reaches_both_pages_of_a_lesson(visit):
     page = visit("index")
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")

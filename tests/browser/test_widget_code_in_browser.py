@@ -58,7 +58,7 @@ def wait_for(page, stages, questions):
     )
 
 
-def test_the_stored_notebook_holds_each_code_and_the_common_styles_once(notebook):
+def test_notebooks_hold_code_and_styles_once(notebook):
     states = notebook.metadata.widgets["application/vnd.jupyter.widget-state+json"]["state"].values()
     packed = [model["state"][name] for model in states for name in ("javascript", "css") if name in model["state"]]
     texts = [unpack(text) for text in packed]
@@ -67,7 +67,7 @@ def test_the_stored_notebook_holds_each_code_and_the_common_styles_once(notebook
     assert len(texts) == 5, "two kinds, and the styles of both"
 
 
-def test_widgets_are_alive_in_two_views_before_a_cell_runs(lab, notebook, questions, page):
+def test_widgets_live_in_two_views_before_running(lab, notebook, questions, page):
     page.goto(lab.url("one.ipynb"))
     wait_for(page, 2, questions)
     assert page.evaluate(LOADED) == [2, 1]
@@ -89,7 +89,7 @@ def run_all(page):
     )
 
 
-def test_widgets_are_alive_after_running_and_after_a_kernel_restart(lab, notebook, questions, page):
+def test_widgets_live_after_runs_and_restarts(lab, notebook, questions, page):
     page.goto(lab.url("one.ipynb"))
     wait_for(page, 2, questions)
     run_all(page)

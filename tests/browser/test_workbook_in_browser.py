@@ -34,7 +34,7 @@ def test_folded_formulas_are_typeset_and_terms_lead_on(learners_house, page):
     page.wait_for_function("(e) => Math.abs(e.getBoundingClientRect().top) < 200", arg=entry.element_handle())
 
 
-def test_a_number_with_an_exponent_stays_on_one_line(learners_house, page):
+def test_numbers_with_exponents_stay_on_one_line(learners_house, page):
     page.goto(
         f"http://127.0.0.1:{learners_house.port}/lab/tree/workbook/06_epsilon_and_float16.ipynb?token={TOKEN}&reset"
     )
@@ -47,7 +47,7 @@ def test_a_number_with_an_exponent_stays_on_one_line(learners_house, page):
         assert len(numbers) > 10 and set(numbers) == {""}, width
 
 
-def test_a_folded_cell_runs_as_lesson_00_says_without_being_opened(learners_house, page):
+def test_folded_cells_run_without_being_opened(learners_house, page):
     """Shift+Enter in the cell before it selects it, Shift+Enter again runs it, Enter opens it."""
     page.goto(f"http://127.0.0.1:{learners_house.port}/lab/tree/workbook/00_start_here.ipynb?token={TOKEN}&reset")
     page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status='idle']", state="attached")

@@ -44,7 +44,7 @@ def test_every_promise_is_tested(figures):
     assert set(mark.args[1]) == set(figures["seen"])
 
 
-def test_every_student_has_a_server_and_a_kernel_of_their_own(figures):
+def test_students_have_servers_and_kernels_of_their_own(figures):
     count = {kind: len(sizes) for kind, sizes in figures["memory"].items()}
     assert count == {"hub": 1, "proxy": 1, "server": STUDENTS, "kernel": STUDENTS}
     assert all(size > 10 for sizes in figures["memory"].values() for size in sizes)

@@ -118,7 +118,7 @@ def score(course, student, lesson=LESSON):
         return submission.score, submission.max_score, submission.needs_manual_grade
 
 
-def test_what_students_get_holds_no_solution_and_no_hidden_test(course):
+def test_students_get_no_solutions_or_hidden_tests(course):
     text = (course / "release" / LESSON / f"{LESSON}.ipynb").read_text(encoding="utf-8")
     for word in ("SOLUTION", "HIDDEN", "graded=True", "scale = gamma / np.sqrt", "mask * x).sum"):
         assert word not in text, word
@@ -129,15 +129,15 @@ def test_what_students_get_holds_no_solution_and_no_hidden_test(course):
 
 
 @pytest.mark.parametrize(("student", "points"), [("complete", 6), ("half", 2), ("blank", 0)])
-def test_the_points_are_right_and_no_one_has_to_grade_by_hand(course, student, points):
+def test_points_are_right_without_grading_by_hand(course, student, points):
     assert score(course, student) == (points, 6, False)
 
 
-def test_the_capstone_is_graded_by_the_cells_that_were_mended(course):
+def test_the_capstone_is_graded_by_its_mended_cells(course):
     assert score(course, "complete", CAPSTONE) == (2, 2, False)
 
 
-def test_locked_cells_that_a_student_has_changed_are_put_back(course):
+def test_changed_locked_cells_are_put_back(course):
     assert score(course, "cheat") == (0, 6, False)
 
 

@@ -20,7 +20,7 @@ def test_a_sample_does_not_depend_on_the_others(data, d, dtype, eps):
 
 @conclusion(
     "04",
-    "Layer norm does not notice a shift of all features or, with eps = 0, a positive factor.",
+    "Layer norm does not notice a shift of all features by one number or, with eps = 0, a positive factor.",
     vary=each(data=DATA, d=[2, 3, 16, 1024], factor=[1e-3, 1, 1e3], shift=[-7, 0, 100], eps=[0, 1e-5, 1]),
 )
 def test_shift_and_factor_are_not_noticed(data, d, factor, shift, eps):
@@ -166,5 +166,5 @@ def test_layer_norm_can_be_slower(lr, width, seed):
     vary=each(lr=[0.3], width=[16, 32], seed=range(4)),
     least=7,
 )
-def test_layer_norm_reaches_the_goal_at_a_large_rate(lr, width, seed):
+def test_layer_norm_reaches_the_goal_at_large_rates(lr, width, seed):
     return steps_to_goal("layer", lr, seed, width) < steps_to_goal(None, lr, seed, width) == 400

@@ -60,8 +60,8 @@ def test_r_decides_the_angle(data, d, r):
 
 @conclusion(
     "05",
-    "A feature that grows far beyond the others raises the standard deviation more than the mean, so r approaches "
-    "1/√(d − 1)",
+    "A feature that grows far beyond the others makes the standard deviation about √(d − 1) times the mean, so r "
+    "approaches 1/√(d − 1)",
     vary=each(data=DATA, d=[3, 8, 64, 1024], sign=[-1, 1], seed=range(3)),
 )
 def test_one_feature_that_grows(data, d, sign, seed):
@@ -249,7 +249,11 @@ def attention(q, k):
 TOKENS = each(tokens=[8, 24, 128], d=[16, 32, 128], seed=range(3))
 
 
-@conclusion("05", "At this size, without QK-norm, nearly every token attends to a single token.", vary=TOKENS)
+@conclusion(
+    "05",
+    "At this size, without QK-norm, each token gives on average more than 80% of its weight to a single token.",
+    vary=TOKENS,
+)
 def test_large_queries_and_keys(tokens, d, seed):
     q, k = 8 * np.random.default_rng(seed).normal(size=(2, tokens, d))
     return bool(attention(q, k).max(axis=1).mean() > 0.8)

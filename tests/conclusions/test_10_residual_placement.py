@@ -176,7 +176,7 @@ def test_the_lead_of_pre_norm_grows_with_depth(seed, width):
     "In these networks, trained by SGD, 32 post-norm blocks need a small rate and therefore more steps",
     vary=each(seed=[3, 4]),
 )
-def test_deep_post_norm_needs_a_small_rate_and_more_steps(seed):
+def test_deep_post_norm_needs_small_rates(seed):
     fails_at_once = not any(learns("post-norm", 32, rate, seed) for rate in (0.01, 0.03, 0.1))
     fails_later = not learns("post-norm", 32, 0.1, seed, steps=150)
     return fails_at_once and fails_later and learns("post-norm", 32, 0.01, seed, steps=300)
@@ -205,7 +205,7 @@ def test_warm_up_widens_the_rates_of_adam(depth, rate, seed):
 
 
 @conclusion("10", "It did not rescue SGD at rate 1", vary=each(seed=[2, 3, 4, 5]))
-def test_warm_up_does_not_rescue_sgd_at_this_rate(seed):
+def test_warm_up_does_not_rescue_sgd(seed):
     return not learns("post-norm", 16, 1, seed, 100, 32, SGD, 50)
 
 

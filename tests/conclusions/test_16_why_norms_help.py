@@ -264,7 +264,7 @@ def test_more_shift_and_still_faster(seed, lr, width, optimizer):
 
 @conclusion(
     "16",
-    "Batch norm makes the gradient change less along a step, in every small network tried here.",
+    "Batch norm makes the gradient change less along a step in this network.",
     vary=each(width=[32, 128], optimizer=["SGD", "Adam"], unit=[0.02, 0.1], seed=[1, 2]),
 )
 def test_the_gradient_changes_less_with_batch_norm(width, optimizer, unit, seed):

@@ -37,7 +37,7 @@ def imported(path):
 
 
 @every_bundle
-def test_a_bundle_is_made_of_its_sources_as_they_are(path):
+def test_a_bundle_is_built_from_its_present_sources(path):
     fingerprint, names = sources_of(path)
     hashed = hashlib.sha256()
     for name in names:
@@ -46,7 +46,7 @@ def test_a_bundle_is_made_of_its_sources_as_they_are(path):
 
 
 @every_bundle
-def test_a_bundle_names_every_source_that_another_one_imports(path):
+def test_a_bundle_names_all_imported_sources(path):
     _, names = sources_of(path)
     sources = {(ROOT / name).resolve() for name in names}
     assert {found for source in sources if source.suffix != ".mjs" for found in imported(source)} <= sources

@@ -16,7 +16,7 @@ def test_matrix_with_has_the_singular_values_asked_for():
     np.testing.assert_allclose(np.linalg.svd(w, compute_uv=False), [3, 2, 0.5, 0], atol=1e-12)
 
 
-def test_matrix_with_draws_from_the_generator_it_is_given():
+def test_matrix_with_draws_from_its_generator():
     draws = [matrix_with([2, 1], np.random.default_rng(seed)) for seed in (1, 1, 2)]
     assert np.array_equal(draws[0], draws[1])
     assert not np.allclose(draws[0], draws[2])
@@ -61,7 +61,7 @@ def test_iris_has_fifty_flowers_of_each_kind():
     assert x[0].tolist() == [5.1, 3.5, 1.4, 0.2]
 
 
-def test_digits_are_images_with_ink_from_0_to_1():
+def test_digits_have_ink_from_0_to_1():
     x, labels = digits()
     assert x.shape == (1797, 8, 8) and sorted(set(labels)) == list(range(10))
     assert (x.min(), x.max()) == (0, 1)

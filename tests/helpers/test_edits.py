@@ -58,12 +58,12 @@ def test_an_edit_changes_the_solution_as_it_says(key, result):
 @pytest.mark.parametrize(
     ("key", "count"), [("x.min -> x.max", 0), ("total -> amount", 2), ("total -3-> amount", 2), ("axis=axis -2->", 1)]
 )
-def test_an_edit_that_does_not_fit_the_solution_is_refused(key, count):
+def test_an_edit_that_does_not_fit_is_refused(key, count):
     with pytest.raises(ValueError, match=f" has it {count} times; .*\n*def my_mean"):
         make({key: "you ..."})
 
 
-def test_several_ways_to_make_a_mistake_share_a_sentence():
+def test_several_ways_to_err_share_a_sentence():
     exercise = make({("+ x = 2 * x", "return x"): "you ...", "return 0": Says("zero", "large", raises=True)})
     assert [(m.sentence, m.wrong_anyhow, m.raises) for m in exercise.mistakes] == [
         ("you ...", None, False),
@@ -72,17 +72,17 @@ def test_several_ways_to_make_a_mistake_share_a_sentence():
     ]
 
 
-def test_a_solution_may_need_other_names_and_so_do_its_mistakes():
+def test_solutions_and_mistakes_may_use_other_names():
     assert outcome("return three * x[0]", names={"three": 3}) == [0, 3, 6]
 
 
-def test_the_code_a_learner_is_given_is_the_solution_with_its_faults():
+def test_given_code_is_the_solution_with_faults():
     exercise = make({}, given="x.sum -> x.max")
     assert exercise.as_given(np.ones((2, 3))).tolist() == [0.5, 0.5, 0.5]
     assert make({}).as_given is None
 
 
-def test_shared_steps_are_put_in_under_the_names_of_the_solution():
+def test_shared_steps_take_the_solutions_names():
     table = {"x - mean / sd": "a", "x - 0 * mean": "b"}
     assert in_place_of("(rows - mean) / sd", table, x="rows") == {
         "(rows - mean) / sd -> rows - mean / sd": "a",

@@ -11,7 +11,21 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from helpers import Explorer, Panel, arrows, bars, cells, handle, lines, lines3, points, points3, surface3, text
+from helpers import (
+    Explorer,
+    Panel,
+    Panel3D,
+    arrows,
+    bars,
+    cells,
+    handle,
+    lines,
+    lines3,
+    points,
+    points3,
+    surface3,
+    text,
+)
 from helpers.theme import PALETTE
 from helpers.widgets.explorer import explorer as machinery
 from helpers.widgets.explorer import layout, picture
@@ -60,7 +74,7 @@ def test_compute_is_called_once_for_every_slider_position():
     assert calls == [(1, "x"), (1, "y"), (2, "x"), (2, "y"), (3, "x"), (3, "y")]
 
 
-def test_the_bytes_sent_hold_the_marks_of_every_position():
+def test_sent_bytes_hold_the_marks_of_all_positions():
     explorer = simple(lambda n: [lines([0, n], [n / 7, 1e5]), text(0, 0, f"n{n}")], sliders={"n": range(300)})
     line, words = decode_frames(explorer.stage.spec, explorer.stage.data)
     for index, position in enumerate(explorer.positions()):
@@ -69,7 +83,7 @@ def test_the_bytes_sent_hold_the_marks_of_every_position():
         assert explorer.stage.spec["marks"][1]["strings"][int(words["string"][index, 0])] == marks[1]["string"]
 
 
-def test_a_row_that_comes_again_is_sent_once_and_codes_take_one_byte():
+def test_repeated_rows_travel_once_in_one_byte_codes():
     explorer = simple(lambda n: [cells(np.eye(3) * (n % 2), names=("", "a"))], sliders={"n": range(200)}, panels=BARE)
     values = explorer.stage.data[4]  # x, y, values: rows and row numbers each
     assert len(values) == 2 * 9
@@ -85,7 +99,7 @@ def test_a_row_that_comes_again_is_sent_once_and_codes_take_one_byte():
         ([0, 0.5], "<f4"),
     ],
 )
-def test_only_whole_numbers_of_one_byte_are_sent_as_bytes(values, dtype):
+def test_only_whole_bytes_are_sent_as_bytes(values, dtype):
     explorer = simple(lambda n: [points(values, [0, 1])])
     x, _ = explorer.stage.spec["marks"][0]["arrays"]
     assert x["dtype"] == dtype
@@ -93,7 +107,7 @@ def test_only_whole_numbers_of_one_byte_are_sent_as_bytes(values, dtype):
 
 
 @pytest.mark.parametrize(("positions", "dtype"), [(256, "|u1"), (257, "<u2")])
-def test_the_number_of_a_row_takes_two_bytes_only_beyond_256_rows(positions, dtype):
+def test_row_numbers_take_two_bytes_beyond_256(positions, dtype):
     explorer = simple(sliders={"n": range(positions)})
     x, _ = explorer.stage.spec["marks"][0]["arrays"]
     assert x["row_dtype"] == dtype
@@ -101,13 +115,13 @@ def test_the_number_of_a_row_takes_two_bytes_only_beyond_256_rows(positions, dty
     np.testing.assert_array_equal(sent[:, 0], range(positions))
 
 
-def test_all_that_the_browser_looks_up_is_synchronized_and_begins_at_the_first_values():
+def test_looked_up_values_are_synchronized_from_the_start():
     state = Stage().get_state()
     assert {"spec", "data", "captions", "caption_of"} <= set(state)
     assert [state[f"at_{k}"] for k in range(4)] == [0, 0, 0, 0]
 
 
-def test_the_browser_gets_names_values_and_kinds_of_the_controls_and_a_caption_for_every_position():
+def test_the_browser_gets_controls_and_all_captions():
     stage = Explorer(
         {"batch_size": [1, 2], "kind": ["a", "b"], "on": [False, True]},
         lambda batch_size, kind, on: [points(batch_size, 1)],
@@ -124,7 +138,7 @@ def test_the_browser_gets_names_values_and_kinds_of_the_controls_and_a_caption_f
         assert all(set(panel) == set(OUTER) for panel in other["panels"])
 
 
-def test_start_names_the_first_view_and_other_sliders_begin_at_their_first_value():
+def test_start_names_the_first_view():
     explorer = simple(
         lambda n, m: [points([n], [m])], lambda n, m: f"{n} {m}", {"n": [1, 2], "m": [5, 6]}, start={"m": 6}
     )
@@ -134,7 +148,7 @@ def test_start_names_the_first_view_and_other_sliders_begin_at_their_first_value
     assert (explorer.stage.at_0, explorer.stage.at_1) == (0, 1)
 
 
-def test_a_float_is_found_although_it_is_written_with_fewer_digits():
+def test_a_float_is_found_with_fewer_digits():
     explorer = simple(lambda eps: [points([eps], [1])], lambda eps: f"{eps:.0e}", {"eps": np.logspace(-12, 2, 57)})
     assert explorer.caption_at(eps=1e-5) == "1e-05"
     assert explorer.caption_at(eps=1.7782794e-5) == "2e-05"  # 10 ** -4.75 is 1.77827941...e-05
@@ -170,19 +184,19 @@ def test_no_and_yes_check_words_choose(values, control):
     assert type(made).__name__ == control
 
 
-def test_a_check_box_shows_the_start_and_takes_no_more_room_than_its_name():
+def test_a_checkbox_shows_its_start_and_stays_small():
     explorer = simple(sliders={"n": [False, True]}, start={"n": True})
     (made,) = explorer.children[0].children
     assert made.value is True and made.indent is False and made.style.description_width == "initial"
 
 
-def test_explorer_and_controls_have_the_names_that_the_style_sheet_uses():
+def test_class_names_match_the_style_sheet():
     explorer = simple()
     assert explorer._dom_classes == ("explorer",)
     assert explorer.children[0]._dom_classes == ("explorer-controls",)
 
 
-def test_sliders_and_menus_show_the_start_and_leave_room_for_the_longest_name():
+def test_controls_show_starts_and_fit_long_names():
     explorer = simple(
         lambda batch_size, kind: [points(0, 0)],
         lambda batch_size, kind: "c",
@@ -194,13 +208,13 @@ def test_sliders_and_menus_show_the_start_and_leave_room_for_the_longest_name():
     assert [made.style.description_width for made in explorer.children[0].children] == ["11ch", "11ch"]
 
 
-def test_numbers_of_an_array_reach_compute_as_numbers_of_python():
+def test_array_entries_reach_compute_as_python_numbers():
     seen = []
     simple(lambda n: points(seen.append(n) or 0, 0), sliders={"n": np.arange(2)})
     assert seen == [0, 1] and {type(n) for n in seen} == {int}
 
 
-def test_compute_may_return_one_mark_or_a_tuple_of_marks():
+def test_compute_may_return_one_or_several_marks():
     one, two = points(0, 0), points(1, 1)
     assert [len(simple(lambda n, made=made: made).marks) for made in (one, (one, two), [one, two])] == [1, 2, 2]
 
@@ -212,7 +226,7 @@ def test_a_position_that_names_no_slider_is_refused():
             ask(n=1, N=2)
 
 
-def test_a_value_that_no_slider_has_is_shown_in_the_message_or_described():
+def test_a_value_off_its_slider_is_named():
     explorer = simple()
     with pytest.raises(ValueError, match=r"^Explorer: 7 is not one of the slider's values \['1', '2', '3'\]$"):
         explorer.caption_at(n=7)
@@ -280,15 +294,15 @@ def test_bad_input_is_named_when_the_cell_runs(arguments, message):
 
 
 @pytest.mark.parametrize("height", [60, 300.5, 2000])
-def test_a_picture_may_be_60_to_2000_pixels_high(height):
+def test_pictures_are_60_to_2000_pixels_high(height):
     assert simple(height=height).stage.spec["height"] == height
 
 
-def test_a_picture_is_300_pixels_high_unless_told_otherwise():
+def test_a_picture_is_300_pixels_high_by_default():
     assert simple().stage.spec["height"] == 300
 
 
-def test_a_number_as_large_as_the_browser_can_draw_is_drawn():
+def test_the_largest_drawable_number_is_drawn():
     assert simple(lambda n: [points([1e38, -1e38], [0, n])]).marks_at()[0]["data"]["x"].tolist() == [1e38, -1e38]
 
 
@@ -300,7 +314,7 @@ def test_a_number_as_large_as_the_browser_can_draw_is_drawn():
         ("MAX_BYTES", 20, "frames of 20 bytes, expected at most 19"),  # 2 x 6 row numbers, 2 + 6 codes of a byte
     ],
 )
-def test_an_explorer_may_take_all_that_is_allowed_and_no_more(monkeypatch, limit, needed, message):
+def test_an_explorer_takes_just_what_is_allowed(monkeypatch, limit, needed, message):
     def build():
         return Explorer({"a": [1, 2], "b": (1, 2, 3)}, lambda a, b: [points([a], [10 * a + b])], lambda a, b: "c")
 
@@ -311,7 +325,7 @@ def test_an_explorer_may_take_all_that_is_allowed_and_no_more(monkeypatch, limit
         build()
 
 
-def test_a_slider_may_have_as_many_values_as_there_may_be_positions(monkeypatch):
+def test_a_slider_may_use_all_positions(monkeypatch):
     monkeypatch.setattr(machinery, "MAX_POSITIONS", 3)
     for values in ([1, 2, 3], {"a": 1, "b": 2, "c": 3}):
         assert len(list(simple(sliders={"n": values}).positions())) == 3
@@ -341,11 +355,11 @@ def test_frames_too_large_to_store_are_refused():
         (lambda: cells([[0]], names=("a",)), "got 1 names, expected 2 to 5"),
         (lambda: cells([[0]], names="abcdef"), "got 6 names, expected 2 to 5"),
         (lambda: cells([[0, 7, 9]], names=("", "a")), "a value is 7, expected codes 0 to 1"),
-        (lambda: cells([[1]], limit=np.inf), "limit is inf, expected a number above 0"),
+        (lambda: cells([[1]], limit=np.inf), "^cells: limit is inf, expected a number above 0"),
         (lambda: cells([[1]], limit=1, digits=10), "digits is 10, expected None or 0 to 9"),
         (lambda: cells([[1]], limit=1, digits=2.5), "digits is 2.5, expected None or 0 to 9"),
         (lambda: cells([[1]], limit=1, digits=True), "digits is True, expected None or 0 to 9"),
-        (lambda: points([1], [1], size=0), "size is 0, expected a number of pixels above 0"),
+        (lambda: points([1], [1], size=0), "^points: size is 0, expected a number of pixels above 0"),
         (lambda: points([1], [1], size=np.inf), "size is inf, expected a number of pixels above 0"),
         (lambda: points([1], [1], size=True), "size is True, expected a number of pixels above 0"),
         (lambda: bars([[0, 1]], [1]), "one more edge than bars"),
@@ -408,7 +422,7 @@ EVERY_KIND = {
 }
 
 
-def test_every_kind_of_mark_has_its_row_here_and_is_drawn_by_both_renderers():
+def test_both_renderers_draw_every_kind_of_mark():
     folder = Path(picture.__file__).parent
     flat, space = ((folder / name).read_text(encoding="utf-8") for name in ("marks.js", "space.js"))
     assert set(EVERY_KIND) == set(KINDS) == set(picture._DRAW)
@@ -418,7 +432,7 @@ def test_every_kind_of_mark_has_its_row_here_and_is_drawn_by_both_renderers():
 
 
 @for_each("kind", EVERY_KIND)
-def test_a_mark_is_plain_where_nothing_else_is_asked_for(kind):
+def test_a_mark_is_plain_by_default(kind):
     make, style, _, _ = EVERY_KIND[kind]
     mark = make()
     assert mark.kind == kind and mark.style == style | {"panel": 0}
@@ -449,6 +463,10 @@ def test_a_mark_says_how_far_it_reaches(kind):
         (lambda: cells([1], at=(["a"], [1]), limit=1), "cells: x is "),
         (lambda: cells([1], at=([1], ["a"]), limit=1), "cells: y is "),
         (lambda: cells([[1]], limit=1, outline="a"), "cells: outline is "),
+        (lambda: handle("a", 1, moves="n"), "handle: x is "),
+        (lambda: points3("a", 1, 1), "points3: x is "),
+        (lambda: lines3(1, 1, "a"), "lines3: z is "),
+        (lambda: surface3("a", 1, 1), "surface3: x is "),
     ],
 )
 def test_the_message_names_mark_and_array(make, begins):
@@ -465,6 +483,10 @@ def test_the_message_names_mark_and_array(make, begins):
         ("bars", lambda **color: bars([0, 1], 1, **color)),
         ("arrows", lambda **color: arrows(1, 1, 1, 1, **color)),
         ("text", lambda **color: text(1, 1, "words", **color)),
+        ("handle", lambda **color: handle(1, 1, moves="n", **color)),
+        ("points3", lambda **color: points3(1, 1, 1, **color)),
+        ("lines3", lambda **color: lines3([0, 1], [0, 1], [0, 1], **color)),
+        ("surface3", lambda **color: surface3(*[np.eye(2)] * 3, **color)),
     ],
 )
 def test_marks_take_colors_of_the_palette_only(kind, make):
@@ -482,6 +504,7 @@ def test_numbers_of_any_type_are_drawn():
 def test_a_mark_looks_as_it_is_asked_to():
     assert lines(0, 0, dashed=True).style["dashed"] is True
     assert points(0, 0, hollow=True).style["hollow"] is True
+    assert lines3([0, 1], [0, 1], [0, 1], arrow=True).style["arrow"] is True
     assert text(0, 0, "a", bold=True).style["bold"] is True
     assert [text(0, 0, "a", align=side).style["align"] for side in ("start", "middle", "end")] == [
         "start",
@@ -490,7 +513,7 @@ def test_a_mark_looks_as_it_is_asked_to():
     ]
 
 
-def test_cells_stand_in_rows_that_run_downwards_from_their_upper_left():
+def test_cells_stand_in_rows_from_the_upper_left():
     corner, moved = cells([[1, 2, 3], [4, 5, 6]], limit=6), cells([[1, 2, 3], [4, 5, 6]], limit=6, at=(10, 20))
     assert corner.arrays["x"].tolist() == [0, 1, 2, 0, 1, 2]
     assert corner.arrays["y"].tolist() == [0, 0, 0, 1, 1, 1]
@@ -499,22 +522,23 @@ def test_cells_stand_in_rows_that_run_downwards_from_their_upper_left():
     assert corner.arrays["outline"].tolist() == [0, 0, 0, 0, 0, 0]
 
 
-def test_cells_may_each_have_a_place_of_their_own_and_a_frame():
+def test_cells_may_have_own_places_and_a_frame():
     mark = cells([7, 8], limit=9, at=([5, 0], [1, 3]), outline=[0, 1])
     placed = {name: array.tolist() for name, array in mark.arrays.items()}
     assert placed == {"x": [5, 0], "y": [1, 3], "values": [7, 8], "outline": [0, 1]}
 
 
-def test_the_least_and_the_most_that_a_mark_or_panel_may_be_asked_for():
+def test_marks_and_panels_have_least_and_most():
     assert cells([[0, 1]], names="ab").style["names"] == ["a", "b"]
     assert len(cells([[0, 4]], names="abcde").style["names"]) == 5
     assert [cells([[1]], limit=0.5, digits=digits).style["digits"] for digits in (0, np.int64(9))] == [0, 9]
     assert points(0, 0, size=0.5).style["size"] == 0.5
     assert Panel(width=0.5).width == 0.5
+    assert [Panel3D(view=(0, elevation)).view[1] for elevation in (-90, 90)] == [-90, 90]
     assert Panel(xlim=(0.5, 1), xscale="log").xlim == (0.5, 1)
 
 
-def test_a_mark_and_a_panel_cannot_be_changed_once_they_are_made():
+def test_marks_and_panels_are_frozen_once_made():
     with pytest.raises(FrozenInstanceError):
         lines(0, 0).kind = "points"
     with pytest.raises(FrozenInstanceError):
@@ -537,18 +561,18 @@ DOT = points(0, 0)
         (Panel(title="t"), [52, 30, 614, 242]),
     ],
 )
-def test_axes_leave_room_for_what_is_written_around_them(panel, box):
+def test_axes_leave_room_for_their_labels(panel, box):
     assert place([DOT], panel)[0]["box"] == box
 
 
-def test_without_labels_or_ticks_no_room_is_kept_for_them():
+def test_no_labels_or_ticks_need_no_room():
     assert place([bars([0, 1], 1)], Panel())[0]["box"] == [52, 10, 614, 262]
     no_power_of_ten = Panel(ylabel=None, xscale="log", xlim=(2, 5))
     panel = place([DOT], no_power_of_ten)[0]
     assert panel["xticks"] == panel["yticks"] == [] and panel["box"] == [14, 10, 652, 262]
 
 
-def test_axes_make_room_for_what_stands_out_of_their_strip():
+def test_axes_make_room_for_protruding_parts():
     """Of the labels of ticks: a long one beside the words along y; the last one of a log axis."""
     wide = 3 * 8.9 + 8.9 + 11.8  # −1000
     (panel,) = place([DOT], Panel(ylabel="y", ylim=(-1000, 0)))
@@ -560,7 +584,7 @@ def test_axes_make_room_for_what_stands_out_of_their_strip():
     assert panel["box"][2] == pytest.approx(652 - (end - 680), abs=0.01)
 
 
-def test_the_ticks_of_each_axis_follow_its_scale_and_its_length():
+def test_ticks_follow_scale_and_length():
     (panel,) = place([DOT], Panel(xlim=(0, 14), ylim=(0, 6)))  # a tick needs 55 of 614 pixels on x, 40 of 262 on y
     assert [[value for value, _ in panel[axis]] for axis in ("xticks", "yticks")] == [
         [0, 2, 4, 6, 8, 10, 12, 14],
@@ -584,7 +608,7 @@ def tick_ends(panel):
 
 
 @pytest.mark.parametrize("ylabel", ["words", "", None])
-def test_the_labels_of_ticks_stand_inside_the_picture_at_every_width(ylabel):
+def test_tick_labels_stay_inside_at_every_width(ylabel):
     panels = [
         Panel(ylabel=ylabel, xscale="log", yscale="log", xlim=(1e-12, 1e-4), ylim=(1e-12, 1)),
         Panel(ylabel=ylabel, xlim=(-2000, 2000), ylim=(-4000, 4000)),
@@ -598,11 +622,11 @@ def test_the_labels_of_ticks_stand_inside_the_picture_at_every_width(ylabel):
             assert all(left + words - 1 <= start and end <= right + 1 for start, end in tick_ends(panel))
 
 
-def test_a_line_at_zero_is_drawn_only_where_it_is_asked_for():
+def test_a_zero_line_is_drawn_only_when_asked():
     assert [panel["zero"] for panel in place([DOT], Panel(), Panel(zero=True))] == [False, True]
 
 
-def test_a_panel_leaves_room_at_its_right_for_its_longest_label():
+def test_a_panel_leaves_room_for_its_longest_label():
     marks = [lines(0, 0, label="four"), points(0, 0, label="ab"), lines(0, 0, label="longer", panel=1)]
     first, second = place(marks, Panel(), Panel())
     assert first["box"] == [52, 10, 335 - 52 - 42.8, 262]  # 4 characters of 8.2 pixels and 10 more
@@ -635,7 +659,7 @@ def test_axes_of_a_single_pixel_are_the_smallest():
         ([cells([[0, 0]], limit=1)], Panel(bare=True, ylim=(0, 3)), [4, 10, 76, 114], 2, 3),
     ],
 )
-def test_a_bare_panel_is_as_large_as_its_cells(marks, panel, box, columns, rows):
+def test_a_bare_panel_fits_its_cells(marks, panel, box, columns, rows):
     (placed,) = place(marks, panel)
     assert placed["box"] == box
     assert (placed["xlim"], placed["ylim"]) == ([0, columns], [0, rows])
@@ -655,7 +679,7 @@ def test_a_bare_panel_counts_only_its_own_marks():
         ([Panel(), Panel(bare=True)], 300),
     ],
 )
-def test_a_picture_of_cells_ends_below_the_lowest_but_one_with_axes_has_its_full_height(panels, height):
+def test_cell_pictures_end_below_the_second_lowest(panels, height):
     first = cells([[0]], limit=1) if panels[0].bare else DOT
     marks = [first, cells([[0], [0], [0]], limit=1, panel=1)]
     assert simple(lambda n: marks, panels=panels).stage.spec["height"] == height
@@ -685,7 +709,7 @@ def test_limits_leave_room_around_data(marks, xlim, ylim):
     np.testing.assert_allclose([placed["xlim"], placed["ylim"]], [xlim, ylim], rtol=1e-12)
 
 
-def test_limits_of_a_log_axis_are_a_factor_away_from_the_data():
+def test_log_limits_are_factors_away_from_the_data():
     (placed,) = place([lines([0.5, 100], [10, 1000])], Panel(xscale="log", yscale="log"))
     np.testing.assert_allclose([placed["xlim"], placed["ylim"]], [[0.5 / 1.3, 130], [10 / 1.3, 1300]])
 
@@ -703,7 +727,7 @@ def test_limits_that_are_given_are_taken(form):
         ((2, 3), (1, 5), [2.5 - 307 / 65.5, 2.5 + 307 / 65.5], [1, 5]),  # 65.5 pixels for one unit
     ],
 )
-def test_equal_axes_are_widened_about_their_middle_where_there_is_room(xlim, ylim, wide, high):
+def test_equal_axes_widen_about_their_middle(xlim, ylim, wide, high):
     (placed,) = place([DOT], Panel(equal=True, xlim=xlim, ylim=ylim))
     np.testing.assert_allclose([placed["xlim"], placed["ylim"]], [wide, high])
 
@@ -728,24 +752,24 @@ def test_ticks_are_round_and_inside_the_limits(limits, pixels, axis, values):
     np.testing.assert_allclose([value for value, _ in ticks], values, atol=1e-15)
 
 
-def test_ticks_of_a_log_axis_are_powers_of_ten_with_room_for_their_labels():
+def test_log_ticks_are_powers_of_ten():
     seven = "1 10 100 1000 1e4 1e5 1e6".split()
     assert [label for _, label in _ticks((0.9, 1.1e6), "log", 330, "x")] == seven  # six steps of 55 pixels
     assert [label for _, label in _ticks((0.9, 1.1e6), "log", 329, "x")] == seven[::2]
     assert [value for value, _ in _ticks((0.5, 200), "log", 330, "x")] == [1, 10, 100]
 
 
-def test_a_tick_is_the_round_number_even_where_the_processor_misses_it(monkeypatch):
+def test_a_tick_is_round_on_any_processor(monkeypatch):
     monkeypatch.setattr(layout, "log_ticks", lambda *_: [9.999999999999999e-06, 1000.0000000000001])
     assert [value for value, _ in _ticks((1e-6, 1e4), "log", 330, "x")] == [1e-5, 1000]
 
 
-def test_ticks_of_a_tiny_range_have_labels_that_differ():
+def test_ticks_of_tiny_ranges_have_different_labels():
     labels = [label for _, label in _ticks((0, 1e-12), "linear", 275, "x")]
     assert labels == ["0", "2e−13", "4e−13", "6e−13", "8e−13", "1e−12"]
 
 
-def test_a_panel_has_ticks_as_its_sides_allow_and_none_where_y_is_hidden():
+def test_ticks_fit_the_panel_and_hidden_axes():
     shown, hidden = Panel(xlim=(0, 1), ylim=(0, 1)), Panel(xlim=(0, 1), ylim=(0, 1), ylabel=None)
     (placed,) = place([DOT], shown)  # 614 by 262 pixels: 11 and 6 steps at most
     assert len(placed["xticks"]) == 11 and [label for _, label in placed["yticks"]] == "0 0.2 0.4 0.6 0.8 1".split()
@@ -783,13 +807,13 @@ def test_the_picture_shows_the_start_position():
     assert first != second
 
 
-def test_y_grows_upwards_with_axes_and_downwards_in_a_bare_panel():
+def test_y_grows_upward_except_in_bare_panels():
     panel = {"box": [10, 20, 100, 200], "xlim": (0, 1), "ylim": (0, 2), "xscale": "linear", "yscale": "linear"}
     assert to_pixels(panel | {"bare": False}, 0.5, 0.5) == (60, 170)
     assert to_pixels(panel | {"bare": True}, 0.5, 0.5) == (60, 70)
 
 
-def test_a_log_axis_places_the_geometric_mean_in_the_middle():
+def test_a_log_axis_centers_the_geometric_mean():
     panel = {
         "box": [0, 0, 100, 100],
         "xlim": (1e-4, 1),
@@ -801,7 +825,7 @@ def test_a_log_axis_places_the_geometric_mean_in_the_middle():
     assert to_pixels(panel, 1e-2, 0)[0] == pytest.approx(50)
 
 
-def test_equal_panels_use_the_same_unit_on_both_axes():
+def test_equal_panels_share_one_unit_on_both_axes():
     explorer = simple(lambda n: [points([0, 10 * n], [0, 1])], panels=Panel(equal=True))
     (panel,) = explorer._spec["panels"]
     x_unit = panel["box"][2] / (panel["xlim"][1] - panel["xlim"][0])
@@ -834,7 +858,7 @@ def test_later_marks_lie_above_earlier_ones(first, second):
     assert not np.array_equal(drawn(first, second), drawn(second, first))
 
 
-def test_a_picture_does_not_depend_on_what_was_set_before():
+def test_a_picture_ignores_earlier_settings():
     """`new_figure` raises the size of words, which the heads of arrows follow; a learner may set anything."""
     import matplotlib
 
@@ -853,23 +877,23 @@ def test_many_bars_stand_closer(number_of_bars, gap):
     assert abs(white - 1.5 * gap * number_of_bars) < number_of_bars
 
 
-def test_bars_on_a_log_axis_reach_its_lower_end():
+def test_bars_reach_the_end_of_a_log_axis():
     """In a panel without axes, where y grows downwards, that is the upper end."""
     rows = (drawn(bars([0, 10], [10]), yscale="log", ylim=(1, 100)) < 255).any(axis=2)[:, 75]
     assert rows[:74].all() and not rows[76:].any()
 
 
-def test_an_arrow_reaches_from_its_foot_to_its_tip():
+def test_an_arrow_reaches_from_foot_to_tip():
     colored = (drawn(arrows([2], [5], [6], [0]), size=400) < 200).any(axis=(0, 2)).nonzero()[0]
     assert abs(colored[0] - 1.5 * 78.7) <= 1 and abs(colored[-1] - 1.5 * 318) <= 1  # two pixels to the left of each
 
 
-def test_a_cell_beyond_the_limit_is_as_full_as_one_at_it():
+def test_a_cell_beyond_the_limit_is_fully_colored():
     at, beyond = (drawn(cells([[value, 0]], limit=3, digits=None)) for value in (3, 7))
     assert np.array_equal(at, beyond)
 
 
-def test_numbers_in_large_cells_are_as_large_as_all_other_words():
+def test_large_cells_have_numbers_of_normal_size():
     """14 pixels, which those of five letters reach in a cell of 47."""
     words = (drawn(cells([[1.125]], limit=1, digits=3), size=10 * unit) for unit in (47, 80))
     just, larger = (np.ptp((picture.max(axis=2) < 120).any(axis=0).nonzero()[0]) for picture in words)
@@ -882,7 +906,7 @@ def test_limits_are_those_of_all_frames():
     assert panel["ylim"][0] < 1 and panel["ylim"][1] > 9
 
 
-def test_a_bar_narrower_than_the_gap_is_drawn_with_no_width_and_not_backwards():
+def test_bars_narrower_than_the_gap_have_width_0():
     marks = simple(lambda n: [bars(np.linspace(0, 1, 9), np.ones(8)), points(1e4, 1)]).marks_at()
     _, (boxes, _) = picture.draw_figure(simple(lambda n: [points([0, 1e4], [0, 1])])._spec, marks)
     assert {box.get_width() for box in boxes} == {0}
@@ -900,7 +924,7 @@ def test_cells_round_as_the_browser_does(value, digits, words):
 # ------------------------------------------------------------------------------------------------ other widths
 
 
-def test_a_frame_says_where_its_labels_stand_first_of_all_in_the_still_picture():
+def test_frames_place_labels_starting_with_the_still_picture():
     # Two dots, 61 pixels apart in the still picture and 86 in the wider one, with labels of 75 pixels.
     explorer = simple(
         lambda n: [points(0, 5, label="m" * 8), points(1, 5, label="m"), points(0, 0)],
@@ -912,7 +936,7 @@ def test_a_frame_says_where_its_labels_stand_first_of_all_in_the_still_picture()
     assert still[0][1] < 0 < still[1][1] and still[2] is None
 
 
-def test_labels_are_placed_for_every_position_and_width_and_sent_once_where_they_stay():
+def test_labels_are_placed_everywhere_and_sent_once():
     explorer = simple(lambda n: [lines([0, 1], [0, n], label="a"), lines([0, 1], [0, 2], label="b")])
     mark = explorer.stage.spec["marks"][1]
     widths = [width for width, _, _ in all_layouts(explorer.stage.spec)]
@@ -923,7 +947,7 @@ def test_labels_are_placed_for_every_position_and_width_and_sent_once_where_they
     assert other["label_0"][1][1] != other["label_0"][0][1] == other["label_0"][2][1] == 0
 
 
-def test_a_wider_or_narrower_page_gets_a_layout_of_its_own():
+def test_a_wider_or_narrower_page_changes_the_layout():
     explorer = simple(lambda n: [points([0, 1], [0, 1])], panels=Panel(xlabel="x", equal=True))
     for width, height, (panel,) in all_layouts(explorer.stage.spec):
         assert height == 300 and panel["box"][2] == width - 52 - 14
@@ -932,7 +956,7 @@ def test_a_wider_or_narrower_page_gets_a_layout_of_its_own():
         assert len(panel["xticks"]) >= 3 and panel["xlabel"] == "x"
 
 
-def test_panels_that_would_be_squeezed_stand_below_each_other():
+def test_squeezed_panels_stand_below_each_other():
     marks = [cells(np.zeros((2, 8)), limit=1, digits=1, panel=k) for k in range(3)]
     explorer = simple(lambda n: marks, panels=[BARE] * 3)
     rows = {
@@ -944,12 +968,12 @@ def test_panels_that_would_be_squeezed_stand_below_each_other():
     assert heights[400] > heights[520] > heights[680]
 
 
-def test_panels_stand_side_by_side_in_the_still_picture_however_narrow():
+def test_still_panels_always_stand_side_by_side():
     marks = [points(0, 0, panel=k) for k in range(4)]
     assert len({panel["box"][1] for panel in place(marks, *[Panel()] * 4)}) == 1
 
 
-def test_panels_stand_side_by_side_as_long_as_all_have_the_least_width():
+def test_wide_panels_stand_side_by_side():
     panels, marks = [Panel(), Panel()], []
     assert _rows(panels, marks, 2 * 214 + 10) == [[0, 1]]  # 200 and 14 at the right for each, 10 between them
     assert _rows(panels, marks, 2 * 214 + 9) == [[0], [1]]
@@ -969,7 +993,7 @@ def test_a_panel_needs_room_for_its_parts(panel, mark, least):
     assert _least_width(panel, [mark], 0) == pytest.approx(least)
 
 
-def test_the_ends_of_panels_are_sent_in_hundredths_of_a_pixel():
+def test_panel_ends_are_sent_in_hundredths_of_pixels():
     panels = place([points(0, 0), points(0, 0, panel=1)], Panel(), Panel(width=2))
     assert [panel["ends"] for panel in panels] == [[0, 223.33], [233.33, 680]]
 
@@ -980,6 +1004,6 @@ def test_rows_of_axes_below_each_other_are_lower():
     assert heights == {680: 200, 935: 200, 520: 200, 400: 300}
 
 
-def test_a_width_without_room_for_the_labels_is_left_out():
+def test_a_width_without_label_room_is_left_out():
     explorer = simple(lambda n: [lines([0, 1], [0, 1], label="w" * 45)])
     assert [width for width, _, _ in all_layouts(explorer.stage.spec)] == [680, 935, 520]

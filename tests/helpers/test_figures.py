@@ -33,7 +33,7 @@ def a_figure():
     return fig
 
 
-def test_show_displays_a_png_with_the_caption_as_text_and_alternative_text(displayed, capsys):
+def test_show_gives_a_png_with_its_words(displayed, capsys):
     assert show(a_figure(), "Mean 0.5.") is None
     ((data, more),) = displayed
     assert Image.open(io.BytesIO(base64.b64decode(data["image/png"]))).format == "PNG"
@@ -42,7 +42,7 @@ def test_show_displays_a_png_with_the_caption_as_text_and_alternative_text(displ
     assert capsys.readouterr().out == "Mean 0.5.\n"
 
 
-def test_show_closes_the_figure_so_that_it_is_not_shown_twice(displayed):
+def test_show_closes_its_figure(displayed):
     show(a_figure(), "c")
     assert plt.get_fignums() == []
 
@@ -53,7 +53,7 @@ def test_the_background_is_opaque_white(displayed):
     assert picture.convert("RGBA").getpixel((0, 0)) == (255, 255, 255, 255)
 
 
-def test_heatmaps_show_each_table_on_a_scale_of_its_own_with_zero_in_the_middle():
+def test_heatmaps_have_own_scales_around_zero():
     fig, axes = heatmaps({"small": np.array([[-1.0, 0.5]]), "large": np.array([[4.0, 0], [2, -20]])})
     assert [ax.get_title(loc="left") for ax in axes] == ["small", "large"]
     assert [ax.images[0].get_clim() for ax in axes] == [(-1, 1), (-20, 20)]
@@ -61,7 +61,7 @@ def test_heatmaps_show_each_table_on_a_scale_of_its_own_with_zero_in_the_middle(
     plt.close(fig)
 
 
-def test_small_images_stand_in_rows_on_one_color_scale_below_their_titles():
+def test_small_images_share_one_color_scale():
     images = [np.full((8, 8), value) for value in (0.2, -0.7, 1)]
     fig, axes = image_rows({"sorted": images, "shuffled": images[::-1]}, ["a", "b", "c"])
     assert [ax.get_title() for ax in axes[0]] == ["a", "b", "c"] and axes[1, 0].get_title() == ""
@@ -90,7 +90,7 @@ def a_photo():
     return fig
 
 
-def test_a_photo_keeps_its_colors_and_is_marked_so_that_a_dark_page_does_not_turn_it(displayed):
+def test_a_photo_keeps_its_colors_when_dark(displayed):
     show(a_photo(), "c")
     show(a_figure(), "c")
     shades, marks = [], []
@@ -121,7 +121,7 @@ def test_new_figure_gives_as_many_axes_as_asked():
     assert axes.shape == (2, 3)
 
 
-def test_a_figure_is_one_axes_as_wide_as_a_lesson():
+def test_a_figure_is_one_axes_of_lesson_width():
     fig, ax = new_figure()
     plt.close(fig)
     assert isinstance(ax, plt.Axes)
@@ -165,7 +165,7 @@ def test_a_second_figure_warns_of_nothing(recwarn):
     assert not recwarn.list
 
 
-def test_a_shown_picture_has_few_colors_and_110_dots_per_inch(displayed):
+def test_a_picture_has_few_colors_and_110_dpi(displayed):
     fig, ax = new_figure()
     ax.imshow(np.random.default_rng(0).random((50, 50)))
     show(fig, "c")
@@ -174,7 +174,7 @@ def test_a_shown_picture_has_few_colors_and_110_dots_per_inch(displayed):
     assert len(picture.convert("RGB").getcolors(10**6)) == 48
 
 
-def test_a_shown_picture_is_stored_as_small_as_pillow_can(displayed):
+def test_a_picture_is_stored_small(displayed):
     show(a_figure(), "c")
     stored = base64.b64decode(displayed[0][0]["image/png"])
     again = io.BytesIO()
@@ -272,7 +272,7 @@ def test_a_single_dot_is_noted_where_it_lies():
     assert set(drawn(fig)[0]["artists"][0].split()) == {"250,750"}
 
 
-def test_shades_are_noted_in_thousandths_of_the_color_scale():
+def test_shades_are_noted_in_thousandths():
     fig, ax = new_figure()
     ax.imshow([[0, 1], [2, 4]])
     plt.close(fig)
@@ -282,7 +282,7 @@ def test_shades_are_noted_in_thousandths_of_the_color_scale():
     assert list(dict.fromkeys(sample)) == ["0,0", "333,250", "667,500", "1000,1000"]
 
 
-def test_what_lies_far_outside_is_noted_with_four_digits():
+def test_far_outliers_are_noted_with_four_digits():
     fig, ax = new_figure()
     ax.plot([-1e6, 1e6], [0, 1e9])
     ax.set(xlim=(0, 1), ylim=(0, 1))
@@ -315,7 +315,7 @@ def test_show_stores_what_is_drawn_beside_the_picture(displayed):
     assert displayed[0][1]["metadata"]["drawn"] == drawn(fig)
 
 
-def test_a_band_shows_the_mean_and_the_range_of_its_curves():
+def test_a_band_shows_its_curves_mean_and_range():
     fig, ax = new_figure()
     plot_band(ax, [0, 1], [[0, 4], [2, 5], [1, 0]], "teal")
     np.testing.assert_allclose(ax.lines[0].get_ydata(), [1, 3])
@@ -324,7 +324,7 @@ def test_a_band_shows_the_mean_and_the_range_of_its_curves():
     assert [corners[corners[:, 0] == x, 1].max() for x in (0, 1)] == [2, 5]
 
 
-def test_a_band_of_curves_of_another_length_is_refused():
+def test_a_band_refuses_curves_of_another_length():
     _, ax = new_figure()
     with pytest.raises(ValueError, match=r"plot_band: expected curves of shape \(n, 3\), got \(1, 2\)"):
         plot_band(ax, [0, 1, 2], [[0, 1]], "teal")

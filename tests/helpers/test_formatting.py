@@ -20,7 +20,7 @@ from tests.shared import for_each
         (np.False_, "no"),
         (1e6, "1e6"),
         (1e4, "1e4"),
-        (15000.0, "1.5e4"),
+        (12345.0, "1.2e4"),
         (9999.0, "9999"),
         (0.001, "0.001"),
         (-0.0015, "−0.0015"),
@@ -53,5 +53,5 @@ def test_numbers_are_written_as_a_learner_reads_them(value, words):
         (np.inf, ".2f", "∞"),
     ],
 )
-def test_another_rounding_is_asked_for_as_in_an_f_string(value, spec, words):
+def test_another_rounding_is_asked_as_in_f_strings(value, spec, words):
     assert format_value(value, spec) == words

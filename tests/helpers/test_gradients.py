@@ -93,7 +93,7 @@ matrices = st.builds(draw, st.tuples(st.integers(3, 6), st.integers(3, 6)), st.i
 
 @few
 @given(matrices, st.sampled_from(["batch", "layer", "rms"]), st.floats(0.5, 20), st.floats(-5, 5))
-def test_any_matrix_of_any_scale_and_mean_has_the_gradient_of_the_difference_quotient(x, name, scale, mean):
+def test_any_matrix_has_the_gradient_of_differences(x, name, scale, mean):
     forward, backward, _ = NORMS[name]
     x = scale * x + mean
     dy = draw(x.shape, 1)
@@ -102,7 +102,7 @@ def test_any_matrix_of_any_scale_and_mean_has_the_gradient_of_the_difference_quo
 
 
 @for_each(("axis", "g_shape"), [(None, ()), (0, (4,)), (1, (3,)), (-1, (2,)), (0, ())])
-def test_the_weight_norm_gradient_is_that_of_the_difference_quotient(axis, g_shape):
+def test_weight_norm_has_its_gradient_by_differences(axis, g_shape):
     v, dw, g = draw((4, 3, 2)), draw((4, 3, 2), 1), draw(g_shape, 2)
     got = weight_norm_backward(dw, v, g, axis=axis)
     over_v = numerical_gradient(lambda v: np.sum(dw * norms.weight_norm(v, g, axis=axis)), v)
@@ -113,7 +113,7 @@ def test_the_weight_norm_gradient_is_that_of_the_difference_quotient(axis, g_sha
 
 
 @for_each("shape", [(4, 3), (3, 5), (1, 4), (4, 1), (3, 2, 2, 2)], ids=str)
-def test_the_spectral_norm_gradient_is_that_of_the_difference_quotient(shape):
+def test_spectral_norm_has_its_gradient_by_differences(shape):
     w, dw = draw(shape), draw(shape, 1)
     got = spectral_norm_backward(dw, w)
     assert relative_error(got, numerical_gradient(lambda w: np.sum(dw * norms.spectral_norm(w).w), w)) < 1e-8
@@ -123,7 +123,7 @@ def test_the_spectral_norm_gradient_is_that_of_the_difference_quotient(shape):
 # ------------------------------------------------------------------ worked by hand
 
 
-def test_layer_norm_backward_of_one_row_worked_by_hand():
+def test_layer_norm_backward_worked_by_hand():
     # x = 1, 3: mean 2, variance 1, with eps = 3 the root is 2 and x_hat = -1/2, 1/2.
     # g = dy * gamma = 4, 2: mean(g) = 3, mean(g * x_hat) = (-2 + 1) / 2 = -1/2.
     # dx = (4 - 3 - 1/4, 2 - 3 + 1/4) / 2
@@ -133,27 +133,27 @@ def test_layer_norm_backward_of_one_row_worked_by_hand():
     np.testing.assert_allclose(dbeta, [2, 2])
 
 
-def test_batch_norm_backward_of_one_column_worked_by_hand():
+def test_batch_norm_backward_worked_by_hand():
     dx, dgamma, dbeta = batch_norm_backward([[4], [2]], [[1], [3]], [10], eps=3)
     np.testing.assert_allclose(dx, [[3.75], [-3.75]])
     np.testing.assert_allclose(dgamma, [-1])
     np.testing.assert_allclose(dbeta, [6])
 
 
-def test_rms_norm_backward_of_a_3_4_row_worked_by_hand():
+def test_rms_norm_backward_worked_by_hand():
     # mean square 12.5, with eps = 12.5 the root is 5 and x_hat = 0.6, 0.8; mean(g * x_hat) = 0.3.
     dx, dgamma = rms_norm_backward([[1, 0]], [[3, 4]], eps=12.5)
     np.testing.assert_allclose(dx, [[(1 - 0.18) / 5, -0.24 / 5]])
     np.testing.assert_allclose(dgamma, [0.6, 0])
 
 
-def test_weight_norm_backward_of_3_4_worked_by_hand():
+def test_weight_norm_backward_worked_by_hand():
     dv, dg = weight_norm_backward([1, 0], [3, 4], 10)
     np.testing.assert_allclose(dv, [2 * 0.64, -2 * 0.48])
     np.testing.assert_allclose(dg, 0.6)
 
 
-def test_spectral_norm_backward_of_a_diagonal_matrix_worked_by_hand():
+def test_spectral_norm_backward_worked_by_hand():
     # w / sigma = diag(1, 1/2); the sum of dw * w / sigma is 3/2, taken from the entry of sigma alone.
     np.testing.assert_allclose(
         spectral_norm_backward(np.ones((2, 2)), np.diag([4, 2])), [[-0.125, 0.25], [0.25, 0.25]], atol=1e-15
@@ -161,13 +161,13 @@ def test_spectral_norm_backward_of_a_diagonal_matrix_worked_by_hand():
 
 
 @pytest.mark.parametrize(("x", "expected"), [(3.0, 6.0), ([1.0, -2.0], [2.0, -4.0]), ([[0]], [[0.0]])])
-def test_the_numerical_gradient_of_a_sum_of_squares_is_twice_x(x, expected):
+def test_a_sum_of_squares_has_gradient_2_x(x, expected):
     got = numerical_gradient(lambda v: np.sum(v**2), x)
     np.testing.assert_allclose(got, expected, atol=1e-9)
     assert got.shape == np.shape(x) and got.dtype == np.float64
 
 
-def test_the_step_of_the_numerical_gradient_grows_with_large_entries_only():
+def test_gradient_steps_grow_with_large_entries_only():
     seen = []
     numerical_gradient(lambda v: seen.append(v.copy()) or 0.0, np.array([0.01, -1000.0]), h=0.5)
     np.testing.assert_allclose(seen, [[0.51, -1000], [-0.49, -1000], [0.01, -500], [0.01, -1500]])
@@ -185,13 +185,13 @@ def test_dx_sums_to_zero_over_every_statistic_group(x, name):
     assert np.abs(dx.sum(axis=axis)).max() < 1e-12 * max(1, np.abs(dx).max())
 
 
-def test_dx_of_rms_norm_does_not_sum_to_zero():
+def test_dx_of_rms_norm_keeps_a_sum():
     assert np.abs(rms_norm_backward(draw((4, 6), 1), draw((4, 6))).dx.sum(axis=-1)).min() > 1e-3
 
 
 @few
 @given(matrices)
-def test_dx_is_at_right_angles_to_x_hat_without_eps(x):
+def test_without_eps_dx_is_orthogonal_to_x_hat(x):
     dy = draw(x.shape, 1)
     for name, axis in (("batch", 0), ("layer", 1), ("rms", 1)):
         forward, backward, _ = NORMS[name]
@@ -199,7 +199,7 @@ def test_dx_is_at_right_angles_to_x_hat_without_eps(x):
         assert np.abs(np.sum(dx * x_hat, axis=axis)).max() < 1e-12 * max(1, np.abs(dx).max())
 
 
-def test_with_eps_beside_a_small_variance_dx_is_not_at_right_angles_to_x_hat():
+def test_eps_tilts_dx_at_small_variances():
     x, dy = 1e-3 * draw((4, 6)), draw((4, 6), 1)
     dx, x_hat = layer_norm_backward(dy, x).dx, norms.layer_norm(x).y
     assert np.abs(np.sum(dx * x_hat, axis=1) / np.linalg.norm(dx, axis=1)).max() > 0.1
@@ -226,7 +226,7 @@ def test_the_backward_pass_is_linear_in_dy(name):
 
 @few
 @given(matrices, st.floats(0.1, 10))
-def test_the_weight_norm_gradient_is_at_right_angles_to_v_and_shrinks_as_v_grows(v, scale):
+def test_weight_norms_gradient_is_orthogonal_to_v(v, scale):
     dw = draw(v.shape, 1)
     dv, dg = weight_norm_backward(dw, v, 2.0)
     assert abs(np.sum(dv * v)) < 1e-11
@@ -235,12 +235,12 @@ def test_the_weight_norm_gradient_is_at_right_angles_to_v_and_shrinks_as_v_grows
     np.testing.assert_allclose(longer.dg, dg)
 
 
-def test_the_spectral_norm_gradient_is_at_right_angles_to_w():
+def test_spectral_norms_gradient_is_orthogonal_to_w():
     w = draw((4, 3))
     assert abs(np.sum(spectral_norm_backward(draw((4, 3), 1), w) * w)) < 1e-12
 
 
-def test_group_norm_backward_ends_in_layer_norm_and_in_instance_norm():
+def test_group_norm_backward_has_layer_and_instance_limits():
     x, dy, gamma = draw((3, 4, 2, 5)), draw((3, 4, 2, 5), 1), draw(4, 2)
     per_entry = np.broadcast_to(gamma[:, None, None], x.shape[1:])
     one_group = group_norm_backward(dy, x, 1, gamma)
@@ -256,7 +256,7 @@ def test_group_norm_backward_ends_in_layer_norm_and_in_instance_norm():
 
 @every_norm
 @every_shape
-def test_gradients_have_the_shapes_of_what_they_belong_to(name, shape):
+def test_gradients_have_their_owners_shapes(name, shape):
     x = draw(shape)
     got = NORMS[name][1](draw(shape, 1), x)
     assert got.dx.shape == shape
@@ -264,7 +264,7 @@ def test_gradients_have_the_shapes_of_what_they_belong_to(name, shape):
 
 
 @every_norm
-def test_without_gamma_it_is_as_with_a_gamma_of_ones(name):
+def test_missing_gamma_means_ones(name):
     x, dy = draw((2, 4, 3, 3)), draw((2, 4, 3, 3), 1)
     ones = np.ones(parameter_shape(name, x))
     for got, expected in zip(NORMS[name][1](dy, x), NORMS[name][1](dy, x, ones), strict=True):
@@ -273,7 +273,7 @@ def test_without_gamma_it_is_as_with_a_gamma_of_ones(name):
 
 @for_each("name", ["batch", "group 2", "instance"])
 @for_each("shape", [(4,), (4, 1, 1), (1, 4, 1, 1), (), (1,)], ids=str)
-def test_dgamma_has_the_shape_in_which_gamma_was_given(name, shape):
+def test_dgamma_has_the_shape_of_the_given_gamma(name, shape):
     backward = NORMS[name][1]
     x, dy, gamma = draw((2, 4, 3, 3)), draw((2, 4, 3, 3), 1), np.full(shape, 1.5)
     got = backward(dy, x, gamma)
@@ -284,7 +284,7 @@ def test_dgamma_has_the_shape_in_which_gamma_was_given(name, shape):
 
 
 @pytest.mark.parametrize("backward", [layer_norm_backward, rms_norm_backward])
-def test_dgamma_of_a_gamma_with_all_axes_has_them_too(backward):
+def test_dgamma_keeps_all_axes_of_its_gamma(backward):
     x, dy = draw((2, 4, 3)), draw((2, 4, 3), 1)
     got, whole = backward(dy, x, np.full((1, 1, 3), 1.5)), backward(dy, x, np.full(3, 1.5))
     assert got.dgamma.shape == (1, 1, 3)
@@ -299,7 +299,7 @@ def test_one_vector_alone_is_enough(backward):
 
 @every_norm
 @for_each(("dtype", "tol"), [(np.float16, 0.05), (np.float32, 1e-5), (np.float64, 0)])
-def test_gradients_have_the_dtype_of_x_and_its_accuracy(name, dtype, tol):
+def test_gradients_have_dtype_and_accuracy_of_x(name, dtype, tol):
     x, dy = draw((2, 4, 3, 3), dtype=dtype), draw((2, 4, 3, 3), 1, dtype)
     exact = NORMS[name][1](dy.astype(np.float64), x.astype(np.float64))
     for got, expected in zip(NORMS[name][1](dy, x), exact, strict=True):
@@ -371,7 +371,7 @@ def test_memory_order_does_not_matter(name):
         np.testing.assert_allclose(got, expected, atol=1e-13)
 
 
-def test_a_function_that_spoils_its_argument_spoils_no_numerical_gradient():
+def test_a_spoiled_argument_spoils_no_numerical_gradient():
     x = np.array([1.0, 2.0])
 
     def square(v):
@@ -382,7 +382,7 @@ def test_a_function_that_spoils_its_argument_spoils_no_numerical_gradient():
     np.testing.assert_array_equal(x, [1, 2])
 
 
-def test_zero_variance_without_eps_gives_nan_and_no_warning(recwarn):
+def test_zero_variance_without_eps_gives_silent_nan(recwarn):
     assert np.isnan(layer_norm_backward(np.ones((1, 3)), np.ones((1, 3)), eps=0).dx).all()
     assert not recwarn.list
 
@@ -459,7 +459,7 @@ def test_bad_input_is_told_what_was_expected(call, message):
     ],
     ids=["dy", "eps", "gamma"],
 )
-def test_the_message_begins_with_the_function_that_was_called(name, dy, more, message):
+def test_messages_begin_with_the_called_function(name, dy, more, message):
     axes = "normalized axes" if name.startswith(("layer", "rms")) else "channels"
     expected = f"{name.split()[0].strip(',')}_norm_backward: {message.format(size=6, axes=axes)}"
     with pytest.raises(ValueError) as error:
@@ -492,7 +492,7 @@ def test_backward_takes_three_times_xs_memory(name):
     assert peak <= 3 * x.nbytes
 
 
-def test_layer_norm_backward_takes_at_most_1_3_times_the_time_of_the_plain_form():
+def test_layer_norm_backward_is_about_as_fast():
     x, dy, gamma = draw((512, 1024)), draw((512, 1024), 1), draw(1024, 2)
     calls = (lambda: layer_norm_backward(dy, x, gamma), lambda: two_pass(dy, x, gamma))
     best = [np.inf, np.inf]
@@ -535,7 +535,7 @@ def test_pytorch_gives_the_same_gradients(name, shape):
         np.testing.assert_allclose(item, expected.numpy(), atol=1e-11)
 
 
-def test_pytorch_gives_the_same_weight_and_spectral_norm_gradients():
+def test_pytorch_agrees_on_weight_and_spectral_gradients():
     torch = pytest.importorskip("torch")
     v, dw, g = draw((4, 3)), draw((4, 3), 1), draw(4, 2)
     tensors = [torch.tensor(a, requires_grad=True) for a in (v, g[:, None])]

@@ -39,7 +39,7 @@ def links(explorer):
 # ------------------------------------------------------------------------------------------------------- handles
 
 
-def test_a_handle_names_the_sliders_it_moves_and_is_sent_their_numbers():
+def test_a_handle_names_and_moves_its_sliders():
     explorer = held(lambda a, b: [handle(a, b, moves=("b", "a"))])
     assert explorer.marks[0]["style"]["moves"] == ["b", "a"]
     assert explorer.stage.spec["marks"][0]["moves"] == [1, 0]
@@ -54,15 +54,24 @@ def test_a_handle_names_the_sliders_it_moves_and_is_sent_their_numbers():
         (lambda: handle([0, 1], [0, 1], moves="a"), "expected one point"),
         (lambda: held(lambda a, b: [handle(a, b, moves="c")]), r"mark 0 \(handle\) .* moves 'c', expected one of"),
         (lambda: held(lambda a, b: [points(a, b)], play="c"), r"play is 'c', expected one of \['a', 'b'\]"),
-        (lambda: lines3([0], [0], [0]), "at least two points"),
-        (lambda: surface3([[0, 1]], [[0, 1]], [[0, 1]]), r"at least \(2, 2\)"),
-        (lambda: points3(0, 0, 0, size=0), "expected a number of pixels above 0"),
+        (lambda: lines3([0], [0], [0]), "^lines3: expected at least two points$"),
+        (lambda: surface3(*[[[0, 1]]] * 3), r"^surface3: expected three arrays .* of one shape, at least \(2, 2\)$"),
+        (lambda: surface3(*[[0, 1]] * 3), r"^surface3: expected three arrays \(rows, columns\)"),
+        (lambda: surface3(np.eye(2), np.eye(2), np.eye(3)), "^surface3: expected three arrays .* of one shape"),
+        (lambda: points3(0, 0, 0, size=0), "^points3: size is 0, expected a number of pixels above 0$"),
         (lambda: held(lambda a, b: [points3(a, b, 0)]), r"points3 needs a panel in space, write Panel3D\(\)"),
         (lambda: held(lambda a, b: [points(a, b)], panels=Panel3D()), "a Panel3D has points, expected points3"),
         (lambda: Panel3D(names=("x", "y")), "expected three words"),
-        (lambda: Panel3D(view=(0, 91)), "expected .azimuth, elevation."),
+        *(
+            (lambda view=view: Panel3D(view=view), "expected .azimuth, elevation.")
+            for view in [(0, 91), (0, -90.5), (0, 0, 0), (0, "a")]
+        ),
         (lambda: Panel3D(limits=(1, 0)), r"expected \(low, high\)"),
-        (lambda: Panel3D(width=0), "expected a number above 0"),
+        (lambda: Panel3D(width=0), "^Panel3D: width is 0, expected a number above 0$"),
+        (
+            lambda: held(lambda a, b: [points(a, b, panel=1)], panels=[Panel3D(), Panel(width=1e3)]),
+            "no room for panel 0",
+        ),
     ],
 )
 def test_what_cannot_be_meant_is_named(make, message):
@@ -70,7 +79,7 @@ def test_what_cannot_be_meant_is_named(make, message):
         make()
 
 
-def test_the_bars_of_a_vector_with_levels_and_a_handle():
+def test_vector_bars_have_levels_and_a_handle():
     bar, mean, high, knob = feature_bars([1, 5, -2], levels={"mean": 4 / 3, "+ 1 sd": 4.2}, dragged=1, color="orange")
     assert bar.arrays["edges"].tolist() == [-0.5, 0.5, 1.5, 2.5] and bar.arrays["height"].tolist() == [1, 5, -2]
     assert [(m.style["label"], m.style["dashed"]) for m in (mean, high)] == [("mean", False), ("+ 1 sd", True)]
@@ -87,7 +96,7 @@ def test_bars_of_what_is_no_vector_are_refused(values, dragged):
         feature_bars(values, dragged=dragged)
 
 
-def test_only_what_the_picture_moves_is_linked_both_ways():
+def test_only_what_a_picture_moves_is_linked_twice():
     explorer = held(lambda a, b: [handle(a, 0, moves="a")])
     assert links(explorer) == {"a": "Link", "b": "DirectionalLink"}
     assert links(held(lambda a, b: [points(a, b)], play="b")) == {"a": "DirectionalLink", "b": "Link"}
@@ -105,7 +114,7 @@ def test_the_still_picture_draws_a_handle_on_top():
 
 
 @with_node
-def test_dragging_reaches_every_position_and_says_which_it_does_not():
+def test_dragging_names_positions_that_it_misses():
     explorers = [
         held(lambda a, b: [handle(a, b, moves=("a", "b"))]),
         held(lambda a, b: [handle(np.cos(a), np.sin(a) + b, moves="a")], panels=Panel(equal=True)),
@@ -134,7 +143,7 @@ def test_keys_move_a_handle_the_way_they_point():
 
 
 @with_node
-def test_keys_across_a_straight_track_work_as_on_a_slider():
+def test_keys_on_a_straight_track_act_as_sliders():
     found = run(STEPS, [stage(held(lambda a: [handle(0, -a, moves="a")], {"a": [0, 1, 2]}))], KEYS)
     middle = dict((tuple(choices), keys) for choices, keys in found)[(1,)]
     assert (middle["ArrowRight"], middle["ArrowLeft"]) == ([2], [0])
@@ -166,11 +175,13 @@ def test_the_projection_is_that_of_matplotlibs_camera():
         np.array(project(panel, *point)) - project(panel, *panel["space"]["center"]) for point in np.eye(3)
     )
     origin = np.array(project(panel, 0, 0, 0)) - project(panel, *panel["space"]["center"])
-    ours = np.array([right - origin, up - origin, toward - origin])[:, :2] * [1, -1]
+    steps = np.array([right - origin, up - origin, toward - origin])
+    ours = steps[:, :2] * [1, -1]
     azimuth, elevation = np.radians([35, 20])
     eye = np.array([np.cos(elevation) * np.cos(azimuth), np.cos(elevation) * np.sin(azimuth), np.sin(elevation)])
     u, v, _ = proj3d._view_axes(eye, np.zeros(3), np.array([0, 0, 1.0]), 0)
     np.testing.assert_allclose(ours / np.linalg.norm(ours[:, 0]), np.column_stack([u, v]), atol=1e-9)
+    np.testing.assert_allclose(steps[:, 2], eye, err_msg="the nearer to the eye, the larger")
 
 
 @pytest.mark.parametrize("view", [(0, 0), (-60, 25), (200, -80), (45, 90)])
@@ -183,10 +194,34 @@ def test_from_every_side_everything_stays_in_the_panel(view):
         assert left < x.min() and x.max() < left + width and top < y.min() and y.max() < top + height
 
 
-def test_axes_cross_at_zero_and_reach_as_far_as_the_data():
+def test_axes_cross_at_zero_and_span_the_data():
     _, panel = in_space(points3([-1, 2], [0, 1], [0, 3]), names=("a", "b", "c"))
     ends = [(axis["name"], axis["from"], axis["to"]) for axis in panel["space"]["axes"]]
     assert ends == [("a", [-1, 0, 0], [3, 0, 0]), ("b", [0, -1, 0], [0, 3, 0]), ("c", [0, 0, -1], [0, 0, 3])]
+
+
+@pytest.mark.parametrize(
+    ("marks", "low", "high", "radius"),
+    [
+        ([points3([-1, 2], [0, 1], [0, 3])], [-1, 0, 0], [3, 0, 0], 6**0.5),  # as far as the ends of the axes
+        ([points3([-3, 5], [-3, 5], [-3, 5])], [-3, 0, 0], [5, 0, 0], 48**0.5),  # as far as the dots
+        ([points3(2, 2, 2)], [1.5, 1.5, 1.5], [2.5, 1.5, 1.5], 0.75**0.5),
+        ([], [0, 0, 0], [1, 0, 0], 0.75**0.5),
+    ],
+)
+def test_the_view_in_space_holds_data_and_axes(marks, low, high, radius):
+    explorer = held(lambda a, b: [*marks, points(a, b, panel=1)], panels=[Panel3D(), Panel()])
+    space = explorer.stage.spec["panels"][0]["space"]
+    assert (space["axes"][0]["from"], space["axes"][0]["to"]) == (low, high)
+    assert space["radius"] == pytest.approx(radius)
+
+
+def test_a_sphere_around_everything_fills_its_panel():
+    _, panel = in_space(points3([1, 3], [1, 3], [1, 3]), title="t", view=(0, 0))
+    assert panel["box"] == [4, 30, 672, 264] and panel["xlim"] == panel["ylim"] == [0, 1]
+    x, y, z = panel["space"]["center"]
+    assert project(panel, x, y, z) == pytest.approx((340, 162, 0))
+    assert project(panel, x, y + panel["space"]["radius"], z)[0] == pytest.approx(340 + 132 - 22)  # for the names
 
 
 def test_limits_of_a_panel_in_space_are_kept():
@@ -195,7 +230,7 @@ def test_limits_of_a_panel_in_space_are_kept():
     assert panel["space"]["center"] == [2, 2, 2]
 
 
-def test_dots_in_front_are_drawn_last_and_faces_behind_first():
+def test_front_dots_and_back_faces_are_drawn_right():
     explorer, panel = in_space(
         surface3(*np.meshgrid([0.0, 1, 2], [0.0, 1]), np.zeros((2, 3))), points3([2, -2], [0, 0], [0, 0]), view=(0, 0)
     )
@@ -218,9 +253,11 @@ def test_dots_in_front_are_drawn_last_and_faces_behind_first():
         (Panel(whole=False), ["0", "0.5", "1", "1.5", "2", "2.5", "3"]),
     ],
 )
-def test_an_axis_that_counts_has_ticks_at_whole_numbers(panel, labels):
-    explorer = held(lambda a, b: [points([0, 1, 2, 3], [0, 0.5, 1, a])], panels=panel, height=200)
-    assert [label for _, label in explorer.stage.spec["panels"][0]["xticks"]] == labels
+def test_a_counting_axis_has_whole_ticks(panel, labels):
+    counts, others = [0, 1, 2, 3], [0, 0.5, 1, 2]
+    for axis, where in (("xticks", (counts, others)), ("yticks", (others, counts))):
+        explorer = held(lambda a, b, where=where: [points(*where)], panels=panel, height=400)
+        assert [label for _, label in explorer.stage.spec["panels"][0][axis]] == labels
 
 
 def test_bars_around_whole_numbers_count_too():
@@ -230,15 +267,21 @@ def test_bars_around_whole_numbers_count_too():
 
     assert labels([0.5, 1.5, 2.5, 3.5]) == ["0", "1", "2", "3", "4"]
     assert labels([0.5, 1.5, 2.5, 3.25])[1] == "0.5"
+    assert labels([0.5, 2.5, 4.5, 6.5])[1] == "0.5", "the middles are 1.5, 3.5, ..."
 
 
-def test_two_numbers_do_not_make_an_axis_that_counts_but_the_author_may_say_so():
+def test_two_numbers_make_no_counting_axis():
     def ticks(**more):
         explorer = held(lambda a, b: [bars([0, 2], [0.5])], panels=Panel(**more))
         return [value for value, _ in explorer.stage.spec["panels"][0]["xticks"]]
 
     assert any(value % 1 for value in ticks())
     assert ticks(whole=True) == [0, 1, 2]
+
+
+def test_an_empty_axis_does_not_count():
+    explorer = held(lambda a, b: [points(a, b)], panels=[Panel(), Panel()])
+    assert len(explorer.stage.spec["panels"][1]["xticks"]) > 2
 
 
 @pytest.mark.parametrize("count", [2, 5, 8, 13])
@@ -278,13 +321,16 @@ assert "image/png" not in data and "matplotlib" not in sys.modules
 """
 
 
-def test_an_explorer_needs_no_matplotlib_and_then_has_no_still_picture():
+def test_an_explorer_without_matplotlib_has_no_still_picture():
     done = subprocess.run([sys.executable, "-c", BARE], cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
 
 
-def test_in_a_kernel_of_the_browser_no_still_picture_is_made(monkeypatch):
+def test_browsers_and_missing_matplotlib_make_no_picture(monkeypatch):
     explorer = held(lambda a, b: [points(a, b)])
     assert "image/png" in explorer._repr_mimebundle_()[0]
-    monkeypatch.setattr(sys, "platform", "emscripten")
+    with monkeypatch.context() as browser:
+        browser.setattr(sys, "platform", "emscripten")
+        assert "image/png" not in explorer._repr_mimebundle_()[0]
+    monkeypatch.setitem(sys.modules, "matplotlib", None)  # its import fails
     assert "image/png" not in explorer._repr_mimebundle_()[0]

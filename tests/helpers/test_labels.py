@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers import arrows, bars, lines, points, text
+from helpers import arrows, bars, handle, lines, points, text
 from helpers.widgets.explorer import labels
 from helpers.widgets.explorer.labels import LINE_HEIGHT, place_labels
 from helpers.widgets.explorer.layout import CHARACTER, to_pixels
@@ -41,6 +41,7 @@ def levels(*pixels):
 def test_a_label_with_room_stands_at_its_tip():
     found = place_labels(SQUARE, frame(lines([0, 10], [5, 5], label="a"), points(4, 2, size=20, label="b")))
     assert found == [(9, 0), (15, 0)]
+    assert place_labels(SQUARE, frame(handle(5, 5, moves="n", label="knob"))) == [(19, 0)]  # beside its halo
 
 
 def test_places_are_sent_in_tenths_of_a_pixel():
@@ -50,7 +51,7 @@ def test_places_are_sent_in_tenths_of_a_pixel():
     assert [dy for _, dy in place_labels(SQUARE, three)] == [-0.7, -13.7, 14.3]  # their mean is 99 1/3
 
 
-def test_labels_that_overlap_move_apart_to_both_sides_and_keep_their_order():
+def test_overlapping_labels_move_apart_in_order():
     ends = {"a": 5, "b": 5.2, "c": 4.9, "far": 9}
     found = heights(*(lines([0, 10], [y, y], label=name) for name, y in ends.items()))
     middle = 200 * (1 - np.mean([5, 5.2, 4.9]) / 10)
@@ -65,34 +66,34 @@ def test_many_labels_at_an_edge_stay_inside(end, edge):
     assert abs((max(found) if edge == "lower" else min(found)) - (196 if edge == "lower" else 0)) < 0.1
 
 
-def test_labels_with_room_beside_each_other_are_not_pushed_apart_and_longer_ones_are():
+def test_only_labels_without_room_are_pushed_apart():
     assert heights(points(1, 5, label="a"), points(6, 5, label="b")) == [100, 100]
     assert heights(points(1, 5, label="a" * 12), points(6, 5, label="b")) != [100, 100]
 
 
-def test_a_label_keeps_off_a_line_that_goes_on():
+def test_a_label_avoids_a_line_that_goes_on():
     ((_, dy),) = place_labels(SQUARE, frame(points(2, 5, label="dot"), *levels(0)))
     assert 7 <= abs(dy) <= 12
 
 
-def test_marks_without_strokes_do_not_hide_the_lines_after_them():
+def test_marks_without_strokes_hide_nothing_later():
     ((_, dy),) = place_labels(
         SQUARE, frame(points(2, 5, label="dot"), text(5, 5, "words"), bars([0, 1], 1), *levels(0))
     )
     assert 7 <= abs(dy) <= 12
 
 
-def test_the_label_of_an_arrow_stands_on_the_side_to_which_it_points():
+def test_an_arrows_label_stands_where_it_points():
     ((dx, dy),) = place_labels(SQUARE, frame(arrows(9, 5, -5, 0, label="u")))
     assert dx < 0 or abs(dy) >= 7
 
 
-def test_a_label_too_long_for_the_right_side_stands_on_the_left():
+def test_a_label_too_long_moves_to_the_left():
     ((dx, dy),) = place_labels(SQUARE, frame(points(9.5, 5, label="m" * 12)))
     assert (dx, dy) == (-9.5, 0)
 
 
-def test_on_the_left_a_label_takes_its_whole_length():
+def test_left_labels_take_their_whole_length():
     """Its far end would lie on the first line, so it moves off that line; it does not reach the second."""
     tip, length = 50 + 190, CHARACTER * 12
     far_end = (tip - 9.5 - length - 50) / 20
@@ -102,21 +103,21 @@ def test_on_the_left_a_label_takes_its_whole_length():
     assert place_labels(SQUARE, frame(dot, *beyond))[0] == (-9.5, 0)
 
 
-def test_two_labels_on_the_left_take_each_others_room_into_account():
+def test_left_labels_share_their_room():
     dots = [points(9.5, y, label="m" * 12) for y in (5, 5.5)]
     (dx, dy), (other_dx, other_dy) = place_labels(SQUARE, frame(*dots))
     assert dx == other_dx == -9.5
     assert (100 + dy) - (90 + other_dy) >= LINE_HEIGHT - 0.1
 
 
-def test_where_every_place_is_bad_the_nearest_of_the_least_bad_is_taken_the_upper_of_two():
+def test_the_nearest_least_bad_place_is_taken():
     # Lines 14 pixels apart: two behind a label at the tip, one behind it 3 pixels above or below.
     crowded = levels(*(7 + 14 * k for k in range(-7, 7)))
     ((dx, dy),) = place_labels(SQUARE, frame(points(2, 5, label="m"), *crowded))
     assert (dx, dy) == (9.5, -3)
 
 
-def test_the_highest_label_chooses_first_in_whatever_order_the_marks_come():
+def test_the_highest_label_chooses_first():
     # The line is in the way of the upper label, which moves 3 pixels down; so does the lower one, to keep its distance.
     low, high, line = points(2, 5, label="low"), points(2, 5, label="high"), levels(-17)
     upper, lower = heights(high, low, *line)
@@ -125,7 +126,7 @@ def test_the_highest_label_chooses_first_in_whatever_order_the_marks_come():
     assert np.allclose(heights(low, high, *line), [lower, upper], atol=0.3)
 
 
-def test_numbers_below_zero_on_a_log_axis_are_no_strokes_and_no_warning():
+def test_negative_numbers_vanish_on_log_axes_without_warning():
     panel = SQUARE | {"ylim": (1, 100), "yscale": "log"}
     assert place_labels(panel, frame(points(5, 10, label="a"), lines([0, 10], [-1, -1]))) == [(9.5, 0)]
 
@@ -166,7 +167,7 @@ def test_labels_that_share_a_column_are_spread():
 # --------------------------------------------------------------------------------------------- how bad a place is
 
 
-def test_places_are_tried_by_their_distance_the_right_side_and_above_first():
+def test_label_places_are_tried_in_order_of_distance():
     steps = range(0, labels.FARTHEST + 1, labels.STEP)
     expected = [(step, 1, 100 + sign * step) for step in steps for sign in ((-1, 1) if step else (1,))]
     expected += [(cost + labels.OTHER_SIDE, -1, middle) for cost, _, middle in expected]
@@ -214,7 +215,7 @@ def test_two_labels_in_one_place_are_bad(other, overlaps):
     assert labels._hits(SQUARE, (100, 50, 160, 50), [other, other], NO_STROKES) == 200 * overlaps
 
 
-def test_labels_a_tenth_of_a_pixel_too_close_are_far_enough_apart():
+def test_a_tenth_of_a_pixel_keeps_labels_apart():
     panel = SQUARE | {"box": [50, 0, 200, 200]}
     other = (100, LINE_HEIGHT - 0.1, 160, LINE_HEIGHT - 0.1)
     assert labels._hits(panel, (100, 0, 160, 0), [other], NO_STROKES) == 0
@@ -231,13 +232,13 @@ def test_each_stroke_through_a_label_counts(at, crosses):
 
 
 @pytest.mark.parametrize("sign", [-1, 1])
-def test_a_label_is_as_high_as_a_line_of_words(sign):
+def test_a_label_is_as_high_as_its_words(sign):
     for distance, crosses in ((LINE_HEIGHT / 2 - 0.5, 1), (LINE_HEIGHT / 2 + 0.5, 0)):
         strokes = np.array([[0, 50 + sign * distance, 330, 50 + sign * distance, 0]])
         assert labels._hits(SQUARE, (100, 50, 160, 50), [], strokes) == crosses
 
 
-def test_the_strokes_of_marks_are_their_segments_with_half_their_width():
+def test_strokes_are_segments_with_half_their_width():
     line, dot = lines([0, 5, 10], [0, 5, 0]), points([5, np.nan], [5, 5], size=8)
     expected = [[50, 220, 150, 120, 0], [150, 120, 250, 220, 0], [150, 120, 150, 120, 4]]
     np.testing.assert_allclose(labels._strokes(SQUARE, frame(text(5, 5, "words"), line, dot)), expected)
@@ -260,7 +261,7 @@ def meet(a, b, c, d):
 
 @settings(few, max_examples=400)
 @given(st.tuples(*[coordinates] * 4), st.integers(0, 2))
-def test_a_stroke_crosses_a_rectangle_if_it_meets_a_side_or_lies_within(stroke, wide):
+def test_a_stroke_crosses_rectangles_it_meets_or_fills(stroke, wide):
     x0, y0, x1, y1 = 0 - wide, 0 - wide, 4 + wide, 2 + wide
     a, b = stroke[:2], stroke[2:]
     corners = [(x0, y0), (x1, y0), (x1, y1), (x0, y1)]

@@ -107,7 +107,7 @@ def test_gradients_are_difference_quotients(name, mode, shape):
             assert relative_error(gradient, expected) < 1e-8
 
 
-def test_the_bias_before_a_batch_norm_gets_a_gradient_at_inference_only():
+def test_only_inference_gives_that_bias_a_gradient():
     net = block()
     for mode, large in (("train", False), ("eval", True)):
         getattr(net, mode)()
@@ -132,7 +132,7 @@ def test_a_second_backward_adds_and_zero_grad_clears(name):
     assert not any(p.grad.any() for p in layer.parameters())
 
 
-def test_gradients_of_two_halves_add_up_to_that_of_the_whole_batch_but_not_with_batch_norm():
+def test_gradients_of_halves_add_except_with_batch_norm():
     x, dy = draw((8, 6)), draw((8, 6), 1)
     for name, equal in (("layer norm", True), ("rms norm", True), ("group norm", True), ("batch norm", False)):
         layer = make(name)
@@ -170,7 +170,7 @@ def test_a_linear_worked_by_hand():
     np.testing.assert_array_equal(layer.bias.grad, [11])
 
 
-def test_a_linear_takes_any_number_of_axes_before_the_last():
+def test_linear_keeps_any_number_of_leading_axes():
     layer, x, dy = Linear(6, 4, rng=0), draw((2, 3, 6)), draw((2, 3, 4), 1)
     y, dx = layer.forward(x), layer.backward(dy)
     rows = Linear(6, 4, rng=0)
@@ -189,7 +189,7 @@ def test_a_linear_takes_any_number_of_axes_before_the_last():
     ],
     ids=["relu", "tanh", "sigmoid"],
 )
-def test_activations_worked_by_hand_at_minus_1_0_and_2(layer, y, dx):
+def test_activations_worked_by_hand_at_three_points(layer, y, dx):
     np.testing.assert_allclose(layer.forward([[-1, 0, 2]]), y)
     np.testing.assert_allclose(layer.backward(np.ones((1, 3))), dx)
 
@@ -202,14 +202,14 @@ def test_activations_of_huge_numbers_overflow_nowhere(recwarn):
     assert not recwarn.list
 
 
-def test_an_overflow_shows_as_inf_or_nan_without_a_warning(recwarn):
+def test_overflow_shows_inf_or_nan_without_warnings(recwarn):
     net = Sequential(Linear(2, 2, rng=0, gain=1e200), Residual(Linear(2, 2, rng=1, gain=1e200)))
     assert not np.isfinite(net.forward(np.ones((3, 2)))).any()
     assert not np.isfinite(net.backward(np.full((3, 2), 1e200))).any()
     assert not recwarn.list
 
 
-def test_a_residual_is_scale_times_x_plus_the_block():
+def test_a_residual_is_scaled_x_plus_the_block():
     inner = Linear(6, 6, rng=0)
     x = draw((5, 6))
     np.testing.assert_allclose(Residual(inner, scale=3).forward(x), 3 * x + inner.forward(x))
@@ -217,7 +217,7 @@ def test_a_residual_is_scale_times_x_plus_the_block():
     np.testing.assert_allclose(Residual(inner, scale=0).forward(x), inner.forward(x))
 
 
-def test_a_sequential_shows_what_every_layer_gave_and_got_back():
+def test_a_sequential_shows_both_directions_of_every_layer():
     net = block()
     assert net.outputs == net.gradients == []
     x, dy = draw((5, 6)), draw((5, 6), 1)
@@ -236,7 +236,7 @@ def test_a_sequential_shows_what_every_layer_gave_and_got_back():
 
 @for_each("name", NORMS)
 @for_each("shape", [(5, 6), (4, 6, 6)], ids=str)
-def test_a_norm_layer_is_the_function_of_the_same_name(name, shape):
+def test_a_norm_layer_equals_the_function_it_names(name, shape):
     layer, x = make(name), draw(shape)
     parameters = [p.value for p in layer.parameters()]
     expected = {
@@ -280,7 +280,7 @@ def test_running_averages_are_those_of_running_stats(shape, momentum):
     assert layer.momentum == momentum
 
 
-def test_batch_norm_normalizes_by_n_stores_by_n_minus_1_and_weighs_the_new_value_by_momentum():
+def test_batch_norm_keeps_three_conventions_of_running_statistics():
     layer = BatchNorm(1, eps=0, momentum=0.1)
     np.testing.assert_allclose(layer.forward([[1], [3]]), [[-1], [1]])  # variance 1, by n
     np.testing.assert_allclose(layer.running_mean, [0.9 * 0 + 0.1 * 2])
@@ -299,7 +299,7 @@ def test_batch_norm_at_inference_uses_the_running_averages(shape):
     np.testing.assert_allclose(layer.backward(dy), dy * gamma / np.sqrt(var + 1e-5))
 
 
-def test_batch_norm_of_one_row_is_refused_in_training_and_nothing_is_stored():
+def test_one_row_in_training_is_refused_unchanged():
     layer = BatchNorm(6)
     with pytest.raises(ValueError, match="training needs more than 1 value per channel"):
         layer.forward(np.ones((1, 6)))
@@ -330,7 +330,7 @@ def test_a_forward_at_inference_changes_no_state(name):
 
 
 @every_layer
-def test_at_inference_a_row_does_not_depend_on_the_others(name):
+def test_rows_are_independent_at_inference(name):
     layer, x = make(name, "eval"), draw((5, 6))
     np.testing.assert_allclose(layer.forward(x)[:1], layer.forward(x[:1]), atol=1e-14)
 
@@ -345,14 +345,14 @@ def test_train_and_eval_reach_every_layer(name):
     assert {inner.training for inner in everything_in(layer)} == {True}
 
 
-def test_the_mode_of_one_layer_is_not_that_of_another():
+def test_each_layer_has_its_own_mode():
     first, second = BatchNorm(6), BatchNorm(6)
     first.eval()
     assert second.training
 
 
 @every_layer
-def test_the_mode_changes_the_output_of_batch_norm_only(name):
+def test_only_batch_norms_output_follows_the_mode(name):
     x = draw((5, 6))
     outputs = [make(name, mode).forward(x) for mode in ("train", "eval")]
     has_batch_norm = bool(running_stats(MAKE[name]()))
@@ -382,7 +382,7 @@ def test_lists_and_float32_are_computed_in_float64(name):
 # ------------------------------------------------------------------ parameters
 
 
-def test_parameters_come_first_layer_first_and_every_one_once():
+def test_parameters_come_once_and_first_layer_first():
     net = Sequential(
         Linear(6, 6, rng=0), Residual(Sequential(LayerNorm(6), Linear(6, 6, rng=1, bias=False))), RMSNorm(6)
     )
@@ -393,7 +393,7 @@ def test_parameters_come_first_layer_first_and_every_one_once():
     assert all(got is parameter for got, parameter in zip(net.parameters(), expected, strict=True))
 
 
-def test_a_parameter_has_a_gradient_of_zeros_at_first():
+def test_a_parameters_gradient_starts_at_zero():
     parameter = Parameter([[1, 2]])
     assert parameter.value.dtype == parameter.grad.dtype == np.float64
     np.testing.assert_array_equal(parameter.grad, [[0, 0]])
@@ -401,7 +401,7 @@ def test_a_parameter_has_a_gradient_of_zeros_at_first():
 
 
 @pytest.mark.parametrize(("init", "gain", "variance"), [("he", 1, 2), ("lecun", 1, 1), ("he", 3, 18)])
-def test_weights_are_drawn_with_the_variance_of_their_init(init, gain, variance):
+def test_weights_have_their_initializations_variance(init, gain, variance):
     layer = Linear(400, 300, rng=0, init=init, gain=gain)
     assert layer.weight.value.shape == (300, 400)
     assert abs(layer.weight.value.var() * 400 / variance - 1) < 0.02
@@ -409,19 +409,19 @@ def test_weights_are_drawn_with_the_variance_of_their_init(init, gain, variance)
     assert not layer.bias.value.any() and layer.bias.value.shape == (300,)
 
 
-def test_the_same_seed_draws_the_same_weights_and_one_generator_draws_on():
+def test_one_seed_draws_the_same_weights():
     rng = np.random.default_rng(7)
     first, second = Linear(4, 4, rng=rng), Linear(4, 4, rng=rng)
     np.testing.assert_array_equal(first.weight.value, Linear(4, 4, rng=7).weight.value)
     assert not np.array_equal(first.weight.value, second.weight.value)
 
 
-def test_he_is_the_default_init_and_a_linear_has_a_bias():
+def test_he_is_the_default_initialization():
     np.testing.assert_array_equal(Linear(4, 4, rng=0).weight.value, Linear(4, 4, rng=0, init="he").weight.value)
     assert Linear(4, 4, rng=0).bias is not None and Linear(4, 4, rng=0, bias=False).bias is None
 
 
-def test_a_layer_shows_what_it_holds_and_no_address():
+def test_a_layer_shows_its_values_and_no_address():
     net = Sequential(Linear(2, 3, rng=0), Residual(ReLU()))
     assert repr(net) == "Sequential(Linear(weight (3, 2), bias (3,)), Residual(ReLU()))"
     assert repr(net.layers[0].weight) == "Parameter(shape=(3, 2))"
@@ -430,7 +430,7 @@ def test_a_layer_shows_what_it_holds_and_no_address():
 # ------------------------------------------------------------------ layers of one's own
 
 
-def test_a_layer_of_ones_own_works_inside_the_others():
+def test_a_layer_of_ones_own_works_inside_others():
     class Scale(Layer):
         def __init__(self):
             self.factor = Parameter(2.0)
@@ -450,7 +450,7 @@ def test_a_layer_of_ones_own_works_inside_the_others():
     assert len(net.parameters()) == 1
 
 
-def test_a_batch_norm_with_noise_is_a_subclass_that_calls_super():
+def test_noisy_batch_norm_is_a_subclass_calling_super():
     class NoisyBatchNorm(BatchNorm):
         def forward(self, x):
             self.factor = np.linspace(1, 2, self.features)
@@ -564,7 +564,7 @@ def test_bad_input_is_told_what_was_expected(call, message):
     assert "\n" not in str(error.value)
 
 
-def test_only_a_list_of_layers_gets_the_hint_to_unpack_it():
+def test_only_lists_of_layers_are_told_to_unpack():
     with pytest.raises(ValueError, match="got NoneType$"):
         Sequential(ReLU(), None)
 
@@ -603,7 +603,7 @@ def in_torch(torch, layer):
 
 @for_each("name", [*list(MAKE)[:9], "sequential"])
 @both_modes
-def test_pytorch_gives_the_same_outputs_gradients_and_running_averages(name, mode):
+def test_pytorch_agrees_on_outputs_gradients_and_averages(name, mode):
     torch = pytest.importorskip("torch")
     layer = make(name, mode)
     twin = in_torch(torch, layer)
@@ -626,7 +626,7 @@ def test_pytorch_gives_the_same_outputs_gradients_and_running_averages(name, mod
         np.testing.assert_allclose(ours.var, theirs.running_var.numpy(), atol=1e-13)
 
 
-def test_pytorch_refuses_a_batch_of_one_in_training_too():
+def test_pytorch_refuses_a_batch_of_one_too():
     torch = pytest.importorskip("torch")
     with pytest.raises(ValueError, match="more than 1 value per channel when training"):
         torch.nn.BatchNorm1d(6)(torch.ones(1, 6))

@@ -127,7 +127,7 @@ def test_rms_keeps_the_reduced_axes_with_size_one():
     assert rms_norm(draw((5, 3, 4)), axis=(1, 2)).rms.shape == (5, 1, 1)
 
 
-def test_group_norm_with_one_group_is_layer_norm_over_all_but_the_batch():
+def test_one_group_is_layer_norm_over_all():
     x = draw((3, 4, 2, 5))
     for got, expected in zip(group_norm(x, 1), layer_norm(x, axis=(1, 2, 3)), strict=True):
         np.testing.assert_allclose(got, expected, atol=1e-12)
@@ -139,19 +139,19 @@ def test_group_norm_with_c_groups_is_instance_norm():
         np.testing.assert_array_equal(got, expected)
 
 
-def test_group_statistics_repeated_over_the_channels_rebuild_the_output():
+def test_repeated_group_statistics_rebuild_the_output():
     x = draw((3, 6, 2, 5))
     y, mean, var = group_norm(x, 2, eps=1e-3)
     mean, var = np.repeat(mean, 3, axis=1), np.repeat(var, 3, axis=1)
     np.testing.assert_allclose(y, (x - mean) / np.sqrt(var + 1e-3), atol=1e-12)
 
 
-def test_layer_norm_gives_a_row_the_same_result_in_any_batch():
+def test_layer_norm_is_the_same_in_any_batch():
     x = draw((6, 8))
     np.testing.assert_array_equal(layer_norm(x).y[2], layer_norm(x[2:3]).y[0])
 
 
-def test_batch_norm_gives_a_row_another_result_in_another_batch():
+def test_batch_norm_depends_on_the_batch():
     x = draw((6, 8))
     assert np.abs(batch_norm(x).y[2] - batch_norm(x[:4]).y[2]).max() > 0.1
 
@@ -174,7 +174,7 @@ def test_layer_norm_of_one_row_worked_by_hand():
     np.testing.assert_array_equal(y, [[-1, -0.5, 0, 1.5]])  # sqrt(3.5 + 0.5) = 2
 
 
-def test_the_variance_divides_by_the_count_and_not_by_the_count_minus_one():
+def test_the_variance_divides_by_the_count():
     assert layer_norm([[0.0, 2.0]]).var == 1
     assert batch_norm([[0.0], [2.0]]).var == 1
 
@@ -186,13 +186,13 @@ def test_rms_norm_of_one_row_worked_by_hand():
     np.testing.assert_array_equal(y, [[0.2, 1.4]])
 
 
-def test_rms_norm_adds_eps_inside_the_root_and_returns_the_divisor():
+def test_rms_norm_adds_eps_inside_the_root():
     y, rms = rms_norm([[1.0, 7.0]], eps=11.0)
     np.testing.assert_array_equal(rms, [[6]])
     np.testing.assert_allclose(y, [[1 / 6, 7 / 6]])
 
 
-def test_rms_norm_of_a_3_4_5_row_keeps_a_mean():
+def test_rms_norm_keeps_a_mean():
     assert abs(rms_norm([[3.0, 4.0, 5.0]]).y.mean() - 4 / np.sqrt(50 / 3)) < 1e-6
 
 
@@ -211,7 +211,7 @@ def test_instance_norm_of_two_channels_worked_by_hand():
     np.testing.assert_array_equal(y, [[[-1, 1], [-1, 1]]])
 
 
-def test_output_sd_is_the_root_of_var_over_var_plus_eps():
+def test_output_sd_follows_var_over_var_plus_eps():
     x = draw((3, 50))
     for eps in (1e-5, 1e-2, 1.0, 100.0):
         y, _, var = layer_norm(x, eps=eps)
@@ -219,7 +219,7 @@ def test_output_sd_is_the_root_of_var_over_var_plus_eps():
 
 
 @for_each("norm", [batch_norm, layer_norm, rms_norm, group_norm, instance_norm])
-def test_default_eps_is_1e_5_and_parameters_default_to_none(norm):
+def test_eps_is_1e_5_by_default(norm):
     parameters = inspect.signature(norm).parameters
     assert parameters["eps"].default == 1e-5
     assert parameters["compute_dtype"].default is None
@@ -228,7 +228,7 @@ def test_default_eps_is_1e_5_and_parameters_default_to_none(norm):
 
 
 @every_norm
-def test_the_default_eps_is_the_one_that_is_used(name):
+def test_the_stated_default_eps_is_used(name):
     x = draw((2, 4, 3, 3)) * 1e-3
     np.testing.assert_array_equal(NORMS[name][0](x).y, NORMS[name][0](x, eps=1e-5).y)
     assert np.abs(NORMS[name][0](x).y - NORMS[name][0](x, eps=2e-5).y).max() > 1e-3
@@ -239,7 +239,7 @@ def test_zero_variance_without_eps_is_nan_for_zeros():
     assert np.isnan(rms_norm(np.zeros((1, 6)), eps=0).y).all()
 
 
-def test_one_row_in_batch_norm_has_variance_zero_and_returns_beta():
+def test_one_row_gives_variance_zero_and_beta():
     y, mean, var = batch_norm([[3.0, 4.0, 5.0]], beta=[1.0, 2.0, 3.0])
     np.testing.assert_array_equal(mean, [[3, 4, 5]])
     np.testing.assert_array_equal(var, [[0, 0, 0]])
@@ -278,14 +278,14 @@ def spread_out(x):
 
 @few
 @given(matrices, st.floats(-100, 100), st.floats(0.1, 10))
-def test_layer_norm_ignores_a_shift_and_a_scale_of_its_rows(x, shift, scale):
+def test_layer_norm_ignores_shift_and_scale_of_rows(x, shift, scale):
     x = spread_out(x)
     np.testing.assert_allclose(layer_norm(x * scale + shift, eps=0).y, layer_norm(x, eps=0).y, atol=1e-8)
 
 
 @few
 @given(matrices, st.floats(-100, 100), st.floats(0.1, 10))
-def test_batch_norm_ignores_a_shift_and_a_scale_of_its_columns(x, shift, scale):
+def test_batch_norm_ignores_shift_and_scale_of_columns(x, shift, scale):
     x = spread_out(x)
     ramp = 1 + np.arange(x.shape[1])
     changed = x * (scale * ramp) + shift * ramp
@@ -294,7 +294,7 @@ def test_batch_norm_ignores_a_shift_and_a_scale_of_its_columns(x, shift, scale):
 
 @few
 @given(matrices, st.floats(0.1, 10))
-def test_rms_norm_ignores_a_scale_and_follows_a_change_of_sign(x, scale):
+def test_rms_norm_ignores_scale_but_follows_signs(x, scale):
     x = spread_out(x) + 1
     np.testing.assert_allclose(rms_norm(-scale * x, eps=0).y, -rms_norm(x, eps=0).y, atol=1e-9)
 
@@ -306,7 +306,7 @@ def test_rms_norm_notices_a_shift():
 
 @few
 @given(matrices, st.randoms(use_true_random=False))
-def test_batch_norm_follows_a_permutation_of_the_batch_and_of_the_features(x, random):
+def test_batch_norm_follows_permutations_of_batch_and_features(x, random):
     rows = random.sample(range(x.shape[0]), x.shape[0])
     columns = random.sample(range(x.shape[1]), x.shape[1])
     y = batch_norm(x, eps=1.0).y
@@ -316,7 +316,7 @@ def test_batch_norm_follows_a_permutation_of_the_batch_and_of_the_features(x, ra
 
 @few
 @given(matrices, st.randoms(use_true_random=False))
-def test_layer_norm_follows_a_permutation_of_the_batch_and_of_the_features(x, random):
+def test_layer_norm_follows_permutations_of_batch_and_features(x, random):
     rows = random.sample(range(x.shape[0]), x.shape[0])
     columns = random.sample(range(x.shape[1]), x.shape[1])
     y = layer_norm(x, eps=1.0).y
@@ -326,7 +326,7 @@ def test_layer_norm_follows_a_permutation_of_the_batch_and_of_the_features(x, ra
 
 @few
 @given(matrices, st.floats(1e-6, 1e3))
-def test_mean_is_zero_and_variance_is_below_one_after_batch_and_layer_norm(x, eps):
+def test_normalized_outputs_have_mean_0_and_less_variance(x, eps):
     for result, axis in ((batch_norm(x, eps=eps), 0), (layer_norm(x, eps=eps), 1)):
         assert np.isfinite(result.y).all()
         np.testing.assert_allclose(result.y.mean(axis=axis), 0, atol=1e-8)
@@ -335,7 +335,7 @@ def test_mean_is_zero_and_variance_is_below_one_after_batch_and_layer_norm(x, ep
 
 @few
 @given(matrices)
-def test_no_entry_exceeds_the_root_of_the_count_minus_one(x):
+def test_entries_stay_below_the_root_of_n_1(x):
     assert np.abs(batch_norm(x).y).max() <= np.sqrt(x.shape[0] - 1) + 1e-9
     assert np.abs(layer_norm(x).y).max() <= np.sqrt(x.shape[1] - 1) + 1e-9
 
@@ -345,7 +345,7 @@ def test_no_entry_exceeds_the_root_of_the_count_minus_one(x):
 
 @for_each("shape", [(4,), (1, 4), (1, 4, 1, 1), (), (1,)], ids=str)
 @for_each("norm", [batch_norm, lambda x, *a: group_norm(x, 2, *a), instance_norm])
-def test_channel_norms_take_one_gamma_and_beta_per_channel(norm, shape):
+def test_channel_norms_take_gamma_and_beta_per_channel(norm, shape):
     x = draw((2, 4)) if len(shape) == 2 else draw((2, 4, 3, 3))
     gamma, beta = draw(shape, seed=3), draw(shape, seed=4)
     per_channel = (1, -1) + (1,) * (x.ndim - 2)
@@ -353,7 +353,7 @@ def test_channel_norms_take_one_gamma_and_beta_per_channel(norm, shape):
     np.testing.assert_allclose(norm(x, gamma, beta).y, expected, atol=1e-12)
 
 
-def test_a_channel_gamma_never_lines_up_with_the_width():
+def test_channel_gamma_never_lines_up_with_the_width():
     x = draw((2, 3, 3, 3))
     gamma = np.array([1.0, 10.0, 100.0])
     np.testing.assert_allclose(batch_norm(x, gamma).y, batch_norm(x).y * gamma[:, None, None], atol=1e-12)
@@ -398,7 +398,7 @@ def test_gamma_and_beta_leave_the_statistics_alone():
 # ------------------------------------------------------------------ the calls of an older notebook
 
 
-def test_a_layer_norm_call_can_be_unpacked_indexed_and_given_parameters_by_position():
+def test_layer_norm_calls_accept_positions_indexing_and_unpacking():
     x = draw((4, 5))
     y, mu, var = layer_norm(x)
     np.testing.assert_array_equal(layer_norm(x)[0], y)
@@ -417,7 +417,7 @@ def test_gamma_of_shape_1_c_rescales_the_columns():
     np.testing.assert_allclose(batch_norm(x, gamma=gamma, beta=beta)[0], staged, atol=1e-12)
 
 
-def test_gamma_of_shape_1_1_d_broadcasts_over_batch_and_time():
+def test_gamma_broadcasts_over_batch_and_time():
     x, gamma, beta = draw((2, 3, 4)), np.arange(1, 5).reshape(1, 1, 4), np.zeros((1, 1, 4))
     expected = gamma * (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5) + beta
     np.testing.assert_allclose(layer_norm(x, gamma, beta).y, expected, atol=1e-12)
@@ -469,26 +469,26 @@ def test_lists_are_accepted(name):
 
 
 @every_norm
-def test_float16_upcast_to_float32_is_right_to_one_rounding(name):
+def test_float16_upcast_to_float32_rounds_only_once(name):
     x = draw((2, 4, 3, 3), dtype=np.float16)
     exact = NORMS[name][0](x.astype(np.float64)).y
     y = NORMS[name][0](x, compute_dtype=np.float32).y
     np.testing.assert_allclose(y.astype(np.float64), exact, rtol=2**-11 * 1.01, atol=1e-6)
 
 
-def test_float16_rms_norm_of_300_is_zero_because_its_square_is_inf():
+def test_float16_rms_norm_of_300_is_zero():
     y, rms = rms_norm(np.full((1, 8), 300, np.float16))
     assert np.isinf(rms).all()
     np.testing.assert_array_equal(y, np.zeros((1, 8)))
 
 
-def test_float16_rms_norm_of_1e_4_is_inf_because_its_square_and_eps_are_zero():
+def test_float16_rms_norm_of_1e_4_is_inf():
     y, rms = rms_norm(np.full((1, 8), 1e-4, np.float16), eps=1e-8)
     assert rms == 0 and np.isposinf(y).all()
 
 
 @every_norm
-def test_float16_zeros_become_nan_because_eps_is_rounded_to_zero(name):
+def test_float16_zeros_become_nan_with_rounded_eps(name):
     assert np.isnan(NORMS[name][0](np.zeros((2, 4, 3), np.float16), eps=1e-8).y).all()
 
 
@@ -500,7 +500,7 @@ def test_float16_rms_norm_is_right_after_an_upcast(value):
     np.testing.assert_allclose(y, value / np.sqrt(value**2 + 1e-8), rtol=1e-3)
 
 
-def test_float16_layer_norm_of_300_is_zero_because_its_variance_is_inf():
+def test_float16_layer_norm_of_300_is_zero():
     x = np.array([[300, -300] * 8], np.float16)
     y, _, var = layer_norm(x)
     assert np.isinf(var).all() and (y == 0).all()
@@ -547,7 +547,7 @@ def test_float16_counts_beyond_65504_still_divide_right():
     assert batch_norm(np.full((3, 1), 2, np.float16)).mean == 2
 
 
-def test_float16_sums_over_any_count_add_every_term_once():
+def test_long_float16_sums_add_every_term_once():
     for count in range(1, 20):
         x = np.arange(1, count + 1, dtype=np.float16)
         assert layer_norm(x).mean == np.float16((count + 1) / 2)
@@ -582,7 +582,7 @@ def test_bfloat16_comes_back_as_bfloat16(name):
 
 
 @every_norm
-def test_a_large_mean_costs_no_digits_of_the_variance(name):
+def test_a_large_mean_costs_no_digits_of_variance(name):
     x = (draw((4, 4, 8, 8)) + 1e4).astype(np.float32)
     result = NORMS[name][0](x)
     exact = NORMS[name][0](x.astype(np.float64))
@@ -590,12 +590,12 @@ def test_a_large_mean_costs_no_digits_of_the_variance(name):
     np.testing.assert_allclose(result.y, exact.y, atol=2e-3)
 
 
-def test_float32_layer_norm_of_long_rows_agrees_with_float64():
+def test_float32_layer_norm_of_long_rows_is_accurate():
     x = draw((8, 5000), dtype=np.float32)
     np.testing.assert_allclose(layer_norm(x).y, layer_norm(x.astype(np.float64)).y, atol=2e-6)
 
 
-def test_layer_norm_needs_at_most_twice_the_memory_of_its_input():
+def test_layer_norm_needs_twice_its_inputs_memory():
     x = draw((512, 1024), dtype=np.float32)
     layer_norm(x)
     tracemalloc.start()
@@ -827,13 +827,13 @@ def test_weight_norm_gives_3_4_the_length_g():
     np.testing.assert_allclose(weight_norm([3.0, 4.0], 2.0), [1.2, 1.6], rtol=1e-15)
 
 
-def test_weight_norm_without_axis_takes_one_norm_of_the_whole_array():
+def test_weight_norm_without_axis_takes_all():
     w = weight_norm(draw((3, 4, 2)), 5.0)
     assert abs(np.linalg.norm(w) - 5) < 1e-12
 
 
 @pytest.mark.parametrize(("axis", "others"), [(0, (1, 2)), (1, (0, 2)), (2, (0, 1)), (-1, (0, 1))])
-def test_weight_norm_keeps_its_axis_and_takes_the_norm_over_the_others(axis, others):
+def test_weight_norm_keeps_its_axis(axis, others):
     v = draw((3, 4, 2))
     g = np.arange(1.0, v.shape[axis] + 1)
     w = weight_norm(v, g, axis=axis)
@@ -843,7 +843,7 @@ def test_weight_norm_keeps_its_axis_and_takes_the_norm_over_the_others(axis, oth
         assert np.ptp(ratio.take(k, axis=axis)) < 1e-12 and ratio.take(k, axis=axis).min() > 0
 
 
-def test_weight_norm_accepts_one_g_for_all_and_g_of_the_kept_shape():
+def test_weight_norm_accepts_two_shapes_of_g():
     v = draw((3, 4))
     np.testing.assert_array_equal(weight_norm(v, 2.0, axis=0), weight_norm(v, [2, 2, 2], axis=0))
     np.testing.assert_array_equal(weight_norm(v, [[2], [2], [2]], axis=0), weight_norm(v, 2.0, axis=0))
@@ -869,19 +869,19 @@ def test_weight_norm_leaves_v_and_its_dtype_alone():
 # ------------------------------------------------------------------ weight standardization
 
 
-def test_weight_standardization_of_two_output_units_worked_by_hand():
+def test_weight_standardization_worked_by_hand():
     w = weight_standardization([[1.0, 3.0], [10.0, 30.0]], [2.0, 3.0], eps=0)
     np.testing.assert_array_equal(w, [[-2, 2], [-3, 3]])
 
 
 @pytest.mark.parametrize("shape", [(4, 6), (4, 3, 5), (4, 2, 3, 3)], ids=str)
-def test_weight_standardization_gives_every_output_unit_mean_0_and_variance_1(shape):
+def test_weight_standardization_gives_mean_0_and_variance_1(shape):
     w = weight_standardization(draw(shape), eps=0).reshape(4, -1)
     np.testing.assert_allclose(w.mean(axis=1), 0, atol=1e-12)
     np.testing.assert_allclose(w.var(axis=1), 1, rtol=1e-12)
 
 
-def test_weight_standardization_adds_an_eps_of_1e_5_inside_the_root():
+def test_weight_standardization_adds_eps_inside_the_root():
     w = weight_standardization([[-1e-3, 1e-3]])
     np.testing.assert_allclose(w, [[-1, 1]] / np.sqrt(1 + 1e-5 / 1e-6), rtol=1e-12)
 
@@ -893,7 +893,7 @@ def test_weight_standardization_takes_one_gain_per_output_unit(gain_shape):
     np.testing.assert_allclose(weight_standardization(w, gain), expected, rtol=1e-12)
 
 
-def test_weight_standardization_of_one_weight_per_unit_is_zero():
+def test_single_weights_standardize_to_zero():
     np.testing.assert_array_equal(weight_standardization([[3.0], [4.0]]), [[0], [0]])
 
 
@@ -920,7 +920,7 @@ def matrix_with_singular_values(values, shape, seed=0):
     return (left * values) @ right.T, left, right
 
 
-def test_power_iteration_follows_the_two_products_of_the_paper():
+def test_power_iteration_follows_the_papers_products():
     w = draw((4, 3))
     u = np.array([1.0, 2.0, 3.0, 4.0])
     expected = []
@@ -936,7 +936,7 @@ def test_power_iteration_follows_the_two_products_of_the_paper():
     assert got.u.shape == (4,) and got.v.shape == (3,)
 
 
-def test_power_iteration_finds_the_largest_singular_value_and_both_vectors():
+def test_power_iteration_finds_value_and_both_vectors():
     w, left, right = matrix_with_singular_values([3.0, 1.0, 0.5], (5, 4))
     sigma, u, v, history = power_iteration(w)
     assert history.shape == (20,)
@@ -946,7 +946,7 @@ def test_power_iteration_finds_the_largest_singular_value_and_both_vectors():
 
 
 @pytest.mark.parametrize("ratio", [0.5, 0.7, 0.8, 0.9])
-def test_value_error_shrinks_by_the_fourth_power_of_the_gap_per_iteration(ratio):
+def test_value_error_shrinks_by_the_fourth_power(ratio):
     w, _, _ = matrix_with_singular_values([1.0, ratio], (3, 3))
     errors = 1 - power_iteration(w, n_iter=12, rng=1).history
     usable = errors[:-1][errors[1:] > 1e-12]
@@ -970,20 +970,20 @@ def test_power_iteration_continues_from_its_own_u():
     np.testing.assert_allclose(np.concatenate([first.history, second.history]), power_iteration(w, n_iter=10).history)
 
 
-def test_power_iteration_repeats_itself_and_takes_a_seed_or_a_generator():
+def test_power_iteration_takes_seeds_and_generators():
     w = draw((4, 4))
     same = [power_iteration(w, n_iter=1, rng=r).sigma for r in (None, 0, np.random.default_rng(0))]
     assert same[0] == same[1] == same[2] == power_iteration(w, n_iter=1).sigma
     assert power_iteration(w, n_iter=1, rng=1).sigma != same[0]
 
 
-def test_power_iteration_scales_u_itself_and_leaves_it_alone():
+def test_power_iteration_scales_u_without_changing_it():
     w, u = draw((3, 3)), np.array([1.0, 2.0, 3.0])
     np.testing.assert_allclose(power_iteration(w, u=u).history, power_iteration(w, u=1e200 * u).history)
     np.testing.assert_array_equal(u, [1, 2, 3])
 
 
-def test_power_iteration_may_start_from_a_vector_with_zeros():
+def test_power_iteration_bears_zeros_in_its_start():
     sigma, u, v, _ = power_iteration([[0.0, 2.0], [3.0, 0.0]], n_iter=1, u=[1.0, 0.0])
     assert sigma == 2
     np.testing.assert_array_equal([u, v], [[1, 0], [0, 1]])
@@ -997,18 +997,18 @@ def test_power_iteration_of_a_zero_matrix_is_zero():
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e200])
-def test_power_iteration_works_where_squares_would_leave_the_range(scale):
+def test_power_iteration_survives_extreme_scales(scale):
     np.testing.assert_allclose(power_iteration(scale * np.diag([2.0, 1.0])).sigma, 2 * scale)
 
 
 @pytest.mark.parametrize(("dtype", "used"), [("f2", "f4"), ("f4", "f4"), ("f8", "f8"), ("i4", "f8")])
-def test_power_iteration_computes_in_the_dtype_of_w_and_float16_in_float32(dtype, used):
+def test_power_iteration_keeps_dtype_except_float16(dtype, used):
     result = power_iteration(np.diag([3, 1]).astype(dtype))
     assert {np.asarray(a).dtype for a in result} == {np.dtype(used)}
     assert abs(result.sigma - 3) < 1e-6
 
 
-def test_spectral_norm_divides_by_the_exact_largest_singular_value():
+def test_spectral_norm_divides_by_the_largest_singular_value():
     result = spectral_norm([[3.0, 0.0], [0.0, 1.0]])
     assert abs(result.sigma - 3) < 1e-12
     np.testing.assert_allclose(result.w, [[1, 0], [0, 1 / 3]], atol=1e-12)
@@ -1017,14 +1017,14 @@ def test_spectral_norm_divides_by_the_exact_largest_singular_value():
 
 @few
 @given(arrays(np.float64, (4, 3), elements=st.floats(0.1, 10)))
-def test_spectral_norm_leaves_a_largest_singular_value_of_one(w):
+def test_spectral_norm_leaves_singular_value_one(w):
     result = spectral_norm(w)
     assert abs(np.linalg.svd(result.w, compute_uv=False)[0] - 1) < 1e-12
     np.testing.assert_allclose(result.w * result.sigma, w, atol=1e-12)
     assert result.u[np.abs(result.u).argmax()] > 0
 
 
-def test_spectral_norm_by_power_iteration_divides_by_its_own_estimate():
+def test_power_iterations_norm_divides_by_its_estimate():
     w = draw((4, 4))
     result = spectral_norm(w, n_iter=2, rng=3)
     expected = power_iteration(w, n_iter=2, rng=3)
@@ -1034,7 +1034,7 @@ def test_spectral_norm_by_power_iteration_divides_by_its_own_estimate():
     assert np.linalg.svd(result.w, compute_uv=False)[0] > 1
 
 
-def test_spectral_norm_follows_a_drifting_weight_when_u_is_handed_back():
+def test_spectral_norm_follows_a_drifting_weight():
     rng = np.random.default_rng(0)
     w, u = rng.normal(size=(16, 16)), None
     for _ in range(60):
@@ -1043,14 +1043,14 @@ def test_spectral_norm_follows_a_drifting_weight_when_u_is_handed_back():
     assert abs(spectral_norm(w, n_iter=1, u=u).sigma / spectral_norm(w).sigma - 1) < 1e-2
 
 
-def test_spectral_norm_reads_a_kernel_as_the_matrix_of_its_rows():
+def test_spectral_norm_reads_kernels_as_matrices():
     w = draw((3, 2, 2, 2))
     result = spectral_norm(w)
     assert result.w.shape == w.shape and result.u.shape == (3,)
     assert abs(result.sigma - np.linalg.svd(w.reshape(3, 8), compute_uv=False)[0]) < 1e-12
 
 
-def test_spectral_norm_of_a_wide_matrix_needs_memory_in_proportion_to_it():
+def test_spectral_norm_of_wide_matrices_saves_memory():
     w = draw((4, 2000))
     tracemalloc.start()
     try:
@@ -1072,7 +1072,7 @@ def test_spectral_norm_keeps_the_dtype_and_its_input():
 # ------------------------------------------------------------------ running statistics
 
 
-def test_running_stats_start_at_mean_zero_and_variance_one():
+def test_running_stats_start_at_0_and_1():
     stats = RunningStats(3)
     np.testing.assert_array_equal(stats.mean, [0, 0, 0])
     np.testing.assert_array_equal(stats.var, [1, 1, 1])
@@ -1091,7 +1091,7 @@ def test_momentum_weighs_the_new_value():
     assert stats.num_batches == 2
 
 
-def test_momentum_none_is_the_plain_average_of_the_batches():
+def test_momentum_none_averages_all_batches():
     batches = [draw((6, 2, 3), seed=s) for s in range(5)]
     stats = RunningStats(2, momentum=None)
     for batch in batches:
@@ -1101,7 +1101,7 @@ def test_momentum_none_is_the_plain_average_of_the_batches():
 
 
 @pytest.mark.parametrize(("momentum", "mean", "var"), [(0.0, 0.0, 1.0), (1.0, 10.0, 2.0)])
-def test_momentum_zero_freezes_and_momentum_one_keeps_the_last_batch(momentum, mean, var):
+def test_momentum_zero_freezes_and_one_keeps_the_last(momentum, mean, var):
     stats = RunningStats(1, momentum=momentum)
     stats.update([[100.0], [0.0]])
     stats.update([[9.0], [11.0]])
@@ -1119,7 +1119,7 @@ def test_the_biased_variance_is_an_option():
     np.testing.assert_allclose(stats.var, x.var(axis=(0, 2), ddof=1))
 
 
-def test_one_value_per_channel_is_fine_without_the_unbiased_variance():
+def test_one_value_per_channel_needs_the_biased_variance():
     stats = RunningStats(2, momentum=1.0, unbiased=False)
     stats.update([[3.0, 4.0]])
     np.testing.assert_array_equal(stats.mean, [3, 4])
@@ -1135,7 +1135,7 @@ def test_a_refused_batch_changes_nothing():
     np.testing.assert_array_equal(stats.mean, [0, 0])
 
 
-def test_an_update_leaves_its_batch_and_earlier_statistics_alone():
+def test_an_update_leaves_batch_and_old_statistics_alone():
     x = draw((4, 2))
     before, stats = x.copy(), RunningStats(2, momentum=1.0)
     mean, var = stats.mean, stats.var
@@ -1214,7 +1214,7 @@ def test_running_stats_refuse_what_pytorch_refuses(torch):
 # ------------------------------------------------------------------ the module itself
 
 
-def test_norms_can_be_lifted_out_with_its_one_private_module(tmp_path, monkeypatch):
+def test_norms_can_be_copied_with_one_private_module(tmp_path, monkeypatch):
     package = tmp_path / "lifted_norms"
     package.mkdir()
     for name in ("norms.py", "_numerics.py"):
@@ -1224,7 +1224,7 @@ def test_norms_can_be_lifted_out_with_its_one_private_module(tmp_path, monkeypat
     np.testing.assert_array_equal(lifted.batch_norm([[1.0], [3.0]], eps=0).y, [[-1], [1]])
 
 
-def test_the_module_says_shapes_errors_and_source_of_every_function():
+def test_functions_document_shapes_errors_and_source():
     for name in norms.__all__:
         text = inspect.getdoc(getattr(norms, name))
         assert text and "built-in" not in text
@@ -1233,6 +1233,6 @@ def test_the_module_says_shapes_errors_and_source_of_every_function():
             assert "arXiv:" in text
 
 
-def test_power_iteration_finds_the_singular_value_of_a_matrix_with_a_zero_column():
+def test_power_iteration_bears_a_zero_column():
     w = np.array([[3.0, 0.0, 1.0], [1.0, 0.0, 2.0]])
     assert norms.power_iteration(w, n_iter=60).sigma == pytest.approx(np.linalg.norm(w, 2))

@@ -59,24 +59,24 @@ def run(expression, *values, before=""):
 # What Python sends
 
 
-def test_all_questions_of_all_lessons_are_sent_as_their_files_have_them(practice):
+def test_questions_are_sent_as_their_files_say(practice):
     assert [lesson["name"] for lesson in practice.lessons] == lesson_names()
     for lesson in practice.lessons:
         title, questions = read_questions(FOLDER / lesson["name"] / "questions.toml")
         assert (lesson["title"], lesson["questions"]) == (title, questions)
 
 
-def test_the_state_leaves_room_in_a_notebook_of_400_kB(practice):
+def test_state_leaves_room_in_400_kb(practice):
     assert len(json.dumps(practice.lessons)) + len(Practice.javascript) + len(Practice.css) < 240_000
 
 
-def test_the_days_that_python_knows_are_those_of_the_browser():
+def test_python_and_browser_know_the_same_days():
     assert len(Practice.days) == 5
     answers = (ROOT / "helpers" / "widgets" / "answers.js").read_text(encoding="utf-8")
     assert f"export const DAYS = {list(Practice.days)};" in answers
 
 
-def test_all_three_keep_answers_with_the_same_module_and_no_other_file_names_the_storage():
+def test_answers_are_kept_by_one_module_only():
     for kind in (Quiz, Practice, Progress):
         assert kind.javascript.count("localStorage.setItem") == 1
     sources = [path for folder in ("helpers", "tools") for path in (ROOT / folder).rglob("*.js")]
@@ -85,7 +85,7 @@ def test_all_three_keep_answers_with_the_same_module_and_no_other_file_names_the
     assert len(ours) > 15 and storing == {"answers.js", "deck.js"}, "the deck keeps light or dark"
 
 
-def test_the_progress_is_sent_what_it_takes_to_judge_an_answer_and_no_text(practice):
+def test_progress_is_sent_no_texts(practice):
     progress = Progress()
     for mine, whole in zip(progress.lessons, practice.lessons, strict=True):
         assert (mine["name"], mine["title"], mine["to"]) == (whole["name"], whole["title"], f"{whole['name']}.ipynb")
@@ -102,7 +102,7 @@ def test_the_progress_is_sent_what_it_takes_to_judge_an_answer_and_no_text(pract
     progress.close()
 
 
-def test_the_twins_say_what_there_is_and_are_the_same_on_every_run(practice):
+def test_twins_say_the_same_on_every_run(practice):
     again = Practice()
     data, metadata = practice._repr_mimebundle_()
     assert data["text/plain"] == again._repr_mimebundle_()[0]["text/plain"]
@@ -116,7 +116,7 @@ def test_the_twins_say_what_there_is_and_are_the_same_on_every_run(practice):
             assert f"{lesson['name'][:2]} {lesson['title']}: {len(lesson['questions'])} questions" in text
 
 
-def test_a_title_with_markup_is_escaped_in_the_html_twin(practice):
+def test_markup_in_titles_is_escaped_in_html(practice):
     practice.lessons = [{"name": "77_x", "title": "<img src=x onerror=alert(1)>", "questions": []}]
     assert "<img" not in practice._repr_mimebundle_()[0]["text/html"]
 
@@ -157,7 +157,7 @@ def question(key="q", kind="check"):
 
 
 @with_node
-def test_right_answers_on_the_due_day_climb_through_all_boxes_and_stay_in_the_last():
+def test_right_answers_climb_through_all_boxes():
     days = "[...Array(7)].reduce((all) => [...all, boxAfter(all.at(-1) ?? null, true, all.at(-1)?.due ?? v[0])], [])"
     found = run(days, TODAY)
     assert [answer["box"] for answer in found] == [1, 2, 3, 4, 4, 4, 4]
@@ -220,7 +220,7 @@ def test_a_broken_kept_answer_is_made_good(kept, wanted):
         {"choice": -1, "mark": "m"},
     ],
 )
-def test_an_answer_that_does_not_fit_its_question_is_none(kept):
+def test_an_answer_not_fitting_its_question_is_none(kept):
     assert run("complete(...v)", kept, question()) is None
 
 
@@ -241,7 +241,7 @@ globalThis.StorageEvent = class extends Event { constructor(name, { key }) { sup
 
 
 @with_node
-def test_an_answer_is_added_to_what_another_tab_has_written_meanwhile():
+def test_answers_join_what_another_tab_has_written():
     turn = """(() => {
         answer("a", v[0], 0);
         kept.a = JSON.stringify({ ...JSON.parse(kept.a), choice: 2, first: 1, tries: 7, began: 5 });
@@ -256,7 +256,7 @@ def test_an_answer_is_added_to_what_another_tab_has_written_meanwhile():
 
 
 @with_node
-def test_to_forget_one_lesson_leaves_the_others_and_what_is_not_ours():
+def test_forgetting_one_lesson_leaves_the_others():
     names = [
         "normalization-notebooks/01_a/x",
         "normalization-notebooks/01_a/y",
@@ -274,7 +274,7 @@ def test_to_forget_one_lesson_leaves_the_others_and_what_is_not_ours():
 
 
 @with_node
-def test_whoever_follows_the_answers_is_called_at_once_and_then_once_for_all_changes_of_a_turn():
+def test_followers_hear_changes_once_per_turn():
     turn = """await (async () => {
         const [calls, ending] = [[], new AbortController()];
         window.dispatchEvent = EventTarget.prototype.dispatchEvent;
@@ -295,7 +295,7 @@ def test_whoever_follows_the_answers_is_called_at_once_and_then_once_for_all_cha
 
 
 @with_node
-def test_an_answer_to_a_text_that_has_changed_does_not_count_and_is_known_as_such():
+def test_answers_to_changed_texts_do_not_count():
     asked = question()
     old, broken = json.dumps(record() | {"mark": "of before"}), '{"choice": 1}'
     for text, expected in ((old, [None, True]), (json.dumps(record()), [False, False]), (broken, [None, False])):
@@ -327,7 +327,7 @@ def order(deck):
 
 
 @with_node
-def test_missed_questions_come_first_then_those_that_are_due_then_new_ones():
+def test_missed_questions_precede_due_and_new_ones():
     wrong, due, known = record(1, 0, "2026-11-23"), record(due="2026-11-22"), record(due="2026-11-23")
     assert order(cards(a1=None, a2=known, a3=due, a4=wrong, a5=None)) == ["a4", "a3", "a1", "a5"]
 
@@ -340,17 +340,17 @@ def test_what_waits_longest_comes_first():
 
 
 @with_node
-def test_new_questions_of_a_lesson_that_is_begun_come_before_those_of_others():
+def test_questions_of_begun_lessons_come_before_others():
     assert order(cards(a1=None, b1=None, b2=record(due="2026-12-01"), c1=None)) == ["b1", "a1", "c1"]
 
 
 @with_node
-def test_a_prediction_is_asked_only_after_it_was_answered_in_its_lesson():
+def test_practice_asks_predictions_only_after_their_lessons():
     assert order(cards(ap1=None, ap2=record(1, 0), ap3=record())) == ["ap2", "ap3"]
 
 
 @with_node
-def test_a_question_that_was_just_asked_waits_for_three_others():
+def test_a_question_just_asked_waits_for_three_others():
     deck = cards(a1=None, a2=None, a3=None, a4=None, a5=None)
     turns = "[...Array(10)].reduce((asked) => [...asked, pick(v[0], asked).place], [])"
     asked = run(turns, deck)
@@ -360,7 +360,7 @@ def test_a_question_that_was_just_asked_waits_for_three_others():
 
 
 @with_node
-def test_the_numbers_of_a_lesson_are_counted_from_its_answers():
+def test_lesson_numbers_are_counted_from_answers():
     deck = cards(a1=None, a2=record(), a3=record(due="2026-12-01"), a4=record(1, 0), ap=None)
     counts = run("countsOf(...v)", deck, TODAY)
     assert counts == {"all": 5, "answered": 3, "known": 1, "due": 1, "missed": 1, "new": 2}
@@ -375,12 +375,12 @@ def test_the_numbers_of_a_lesson_are_counted_from_its_answers():
         ({"a1": record(1, 0), "a2": record(), "a3": record(2, 0)}, "3 of 3 answered, 2 missed, 1 due"),
     ],
 )
-def test_a_lesson_says_in_one_line_what_was_answered_missed_and_is_due(answers, words):
+def test_a_lesson_counts_answered_missed_and_due_questions(answers, words):
     assert run("inWords(countsOf(...v))", cards(**answers), TODAY) == words
 
 
 @with_node
-def test_where_nothing_is_to_be_asked_the_next_day_is_named():
+def test_nothing_to_ask_names_the_next_day():
     deck = cards(a1=record(due="2026-12-01"), a2=record(due="2026-11-25"), a3=record(due="2026-11-25"))
     text = "There is nothing to ask today. The next 2 questions will be due on 2026-11-25."
     assert run("doneFor(...v)", deck, TODAY) == text
@@ -392,7 +392,7 @@ def test_where_nothing_is_to_be_asked_the_next_day_is_named():
 
 
 @with_node
-def test_what_is_written_to_a_file_is_read_from_it_again():
+def test_written_files_can_be_read_again():
     deck = cards(a1=record(), a2=None, b1=record(1, 0))
     empty = [card | {"record": None} for card in deck]
     found = run("readAnswers(writeAnswers(v[0]), v[1])", deck, empty)
@@ -428,7 +428,7 @@ AT_SCHOOL = record(1, 0, when="2026-11-10", at=MIDDLE, began=MIDDLE, tries=2)
 
 @with_node
 @pytest.mark.parametrize(("mine", "theirs"), [(ON_THE_TRAIN, AT_SCHOOL), (AT_SCHOOL, ON_THE_TRAIN)])
-def test_two_answers_become_one_with_the_later_choice_and_the_first_try_in_either_direction(mine, theirs):
+def test_merged_answers_keep_later_choice_and_first_try(mine, theirs):
     assert run("merge(...v)", mine, theirs) == ON_THE_TRAIN
     late = AT_SCHOOL | {"at": LATE + 1, "when": "2026-11-20"}
     both = late | {"first": 2, "began": EARLY, "tries": 3}
@@ -437,7 +437,7 @@ def test_two_answers_become_one_with_the_later_choice_and_the_first_try_in_eithe
 
 
 @with_node
-def test_a_file_that_is_taken_in_twice_changes_nothing_the_second_time():
+def test_loading_a_file_twice_changes_nothing_more():
     text = "writeAnswers(v[0])"
     mine, theirs = cards(a1=AT_SCHOOL, a2=None, a3=record()), cards(a1=ON_THE_TRAIN, a2=record(), a3=None)
     (card, once), (_, new) = run(f"readAnswers({text}, v[1])", theirs, mine)["kept"]
@@ -447,7 +447,7 @@ def test_a_file_that_is_taken_in_twice_changes_nothing_the_second_time():
 
 
 @with_node
-def test_a_file_of_before_the_moments_were_kept_is_still_read():
+def test_older_files_without_moments_are_read():
     old = {k: v for k, v in record(when="2026-11-02").items() if k not in ("at", "began")}
     text = json.dumps({"format": "normalization-notebooks answers 1", "answers": {"a/a1": old, "b/b1": old}})
     mine = cards(a1=record(when="2026-11-01", first=1), b1=record(when="2026-11-03", began=1))
@@ -457,7 +457,7 @@ def test_a_file_of_before_the_moments_were_kept_is_still_read():
 
 
 @with_node
-def test_answers_to_questions_that_are_not_here_or_have_changed_are_counted_and_left_out():
+def test_old_or_foreign_answers_are_counted_and_dropped():
     answers = {
         "a/a1": record(),
         "a/gone": record(),
@@ -498,14 +498,14 @@ def test_a_foreign_file_is_refused_in_one_sentence(text, message):
 
 
 @with_node
-def test_every_order_of_the_options_can_come_and_none_is_lost():
+def test_all_orders_of_options_come_without_loss():
     orders = run("[...Array(400)].map(() => shuffled(3).join(''))")
     assert {"".join(sorted(order)) for order in orders} == {"012"}
     assert len(set(orders)) == 6
 
 
 @with_node
-def test_a_wrong_answer_comes_back_sooner_than_a_right_one_and_in_words():
+def test_a_wrong_answer_comes_back_sooner_in_words():
     wrong, right = {"right": False, "due": "2026-11-23"}, {"right": True, "due": "2026-12-06"}
     assert (
         run("returnOf(v[0], v[2], 9)", wrong, right, TODAY) == "It comes back today, after 3 other questions or more."

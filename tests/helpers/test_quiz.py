@@ -137,7 +137,7 @@ def test_quoted_numbers_are_seen_before_the_next_heading(lesson):
             assert quoted_but_not_seen(question, seen_after(lesson, question["key"])) == [], question["key"]
 
 
-def test_a_quoted_number_is_found_rounded_and_missed_when_it_is_another():
+def test_a_quoted_number_is_found_when_rounded():
     question = {"prompt": "From 3 to 8?", "options": ["8", "9", "x0"], "right": 0}
 
     def missing(why, seen):
@@ -151,7 +151,7 @@ def test_a_quoted_number_is_found_rounded_and_missed_when_it_is_another():
     assert missing("It takes 44 updates.", "x44 and 440") == ["44"]
 
 
-def test_lesson_00_and_01_ask_what_their_notebooks_need():
+def test_lessons_00_and_01_check_what_they_need():
     checks = {}
     for lesson in ("00_start_here", "01_axis_intuition"):
         found = read_questions(FOLDER / lesson / "questions.toml")[1]
@@ -239,7 +239,7 @@ def questions():
     return {lesson: read_questions(FOLDER / lesson / "questions.toml")[1] for lesson in LESSONS}
 
 
-def test_who_sees_only_the_form_finds_hardly_more_than_blind_chance(questions):
+def test_form_alone_gives_little_beyond_chance(questions):
     found, blind, given_away = guess_by_form(questions)
     worst = sorted(given_away, key=given_away.get, reverse=True)[:12]
     assert found <= blind + 0.08, (
@@ -275,7 +275,7 @@ def test_no_cue_of_one_option_tells(questions, cue):
 
 
 @for_each("lesson", LESSONS)
-def test_in_no_lesson_is_the_right_option_mostly_the_longest(questions, lesson):
+def test_right_options_are_not_mostly_the_longest(questions, lesson):
     longest = [
         q["key"]
         for q in questions[lesson]
@@ -287,7 +287,7 @@ def test_in_no_lesson_is_the_right_option_mostly_the_longest(questions, lesson):
 # The format
 
 
-def test_a_good_file_gives_title_and_questions_in_the_order_of_the_file(read):
+def test_a_good_file_gives_its_title_and_questions(read):
     title, found = read(GOOD_FILE + GOOD_FILE.split('title = "Test"')[1].replace('"one"', '"another"'))
     assert title == "Test"
     assert [question["key"] for question in found] == ["one", "another"]
@@ -297,7 +297,7 @@ def test_a_good_file_gives_title_and_questions_in_the_order_of_the_file(read):
     assert "code" not in found[0]
 
 
-def test_code_keeps_its_lines_and_a_prompt_becomes_one_line(read):
+def test_code_keeps_its_lines_and_prompts_become_one(read):
     text = GOOD_FILE.replace('prompt = "What is `1 < 2`?"', 'prompt = """\nTwo\n  lines"""\ncode = """\nX = 1\n  X"""')
     (question,) = read(text)[1]
     assert question["prompt"] == "Two lines"
@@ -306,7 +306,7 @@ def test_code_keeps_its_lines_and_a_prompt_becomes_one_line(read):
     assert question["code"] == '    X = "`"  '
 
 
-def test_the_fingerprint_changes_with_what_is_asked_and_not_with_the_explanations(read):
+def test_fingerprints_change_with_questions_but_not_explanations(read):
     def mark(old="", new=""):
         assert old in GOOD_FILE
         return read(GOOD_FILE.replace(old, new, 1) if old else GOOD_FILE)[1][0]["mark"]
@@ -319,6 +319,9 @@ def test_the_fingerprint_changes_with_what_is_asked_and_not_with_the_explanation
     assert mark() == "890b3880"  # of this very question, also tomorrow: browsers keep answers under it
     swapped = GOOD_FILE.replace("right = true\n", "").replace('text = "An error"', 'text = "An error"\nright = true')
     assert read(swapped)[1][0]["mark"] != mark()
+
+
+ASKED, GUESSED = (f'kind = "{kind}"\ngiveaway =' for kind in ("check", "prediction"))
 
 
 @for_each(
@@ -342,6 +345,12 @@ def test_the_fingerprint_changes_with_what_is_asked_and_not_with_the_explanation
         ('prompt = "What is `1 < 2`?"', 'prompt = "  "', "prompt must be text between quotes and not empty"),
         ('prompt = "What is `1 < 2`?"', 'prompt = "What is `1?"', "prompt has a backtick without a partner"),
         ('prompt = "What is `1 < 2`?"', 'prompt = "x"\ncode = 3', "code must be text between quotes"),
+        ('kind = "check"', f"{ASKED} ['x']", r"question 1 \(one\): giveaway belongs to predictions; take it out"),
+        ('kind = "check"', f"{GUESSED} 'x'", r"question 1 \(one\): giveaway must be a list of patterns .*, got 'x'"),
+        ('kind = "check"', f"{GUESSED} []", r"giveaway must be a list of patterns such as \['all NaN'\], got \[\]"),
+        ('kind = "check"', f"{GUESSED} ['x', '']", "giveaway must be a list of patterns"),
+        ('kind = "check"', f"{GUESSED} [1]", "giveaway must be a list of patterns"),
+        ('kind = "check"', f"{GUESSED} ['(']", r"question 1 \(one\): giveaway '\(' is not a regular expression: "),
         ('why = "Numbers compare."', "", r"question 1 \(one\), option 3: why is missing"),
         ('why = "Numbers compare."', 'why = ""', "option 3: why must be text between quotes and not empty"),
         ('why = "Numbers compare."', "why = true", "option 3: why must be text between quotes"),
@@ -359,7 +368,7 @@ def test_the_fingerprint_changes_with_what_is_asked_and_not_with_the_explanation
         ),
     ],
 )
-def test_a_broken_file_is_refused_with_place_and_fix(read, old, new, message):
+def test_a_broken_file_is_refused_with_its_place(read, old, new, message):
     assert GOOD_FILE.count(old) == 1
     with pytest.raises(ValueError, match=message) as error:
         read(GOOD_FILE.replace(old, new))
@@ -407,7 +416,7 @@ def test_a_file_that_is_not_utf8_is_refused(tmp_path):
 # All lessons at once, for the practice, the pages and the grading
 
 
-def test_all_lessons_are_read_in_order_with_their_titles_and_questions(monkeypatch, tmp_path, read):
+def test_lessons_are_read_in_order_with_titles(monkeypatch, tmp_path, read):
     monkeypatch.setattr("helpers.widgets.quiz.questions.FOLDER", tmp_path)
     monkeypatch.setattr("helpers.widgets.quiz.questions.lesson_names", lambda: lesson_names(tmp_path))
     title, found = read(GOOD_FILE)
@@ -417,7 +426,7 @@ def test_all_lessons_are_read_in_order_with_their_titles_and_questions(monkeypat
     assert all(lesson["questions"] == found for lesson in lessons)
 
 
-def test_an_answer_is_judged_without_the_texts_of_its_question(read):
+def test_an_answer_is_judged_without_its_questions_texts(read):
     title, found = read(GOOD_FILE + OPTION.format(4) + OPTION.format(5))
     lesson = {"name": "77_test", "title": title, "questions": found}
     question = {"key": "one", "right": 0, "mark": found[0]["mark"], "options": "ABCDE"}
@@ -429,7 +438,7 @@ def test_an_answer_is_judged_without_the_texts_of_its_question(read):
 # Choosing a lesson and a question
 
 
-def test_a_lesson_is_found_by_its_name_or_by_a_beginning_that_only_it_has(tmp_path):
+def test_a_lesson_is_found_by_a_unique_beginning(tmp_path):
     for name in ("01_axis", "01_axis_more", "02_batch"):
         question_file(tmp_path, name).touch()
     assert find_lesson("02", tmp_path) == "02_batch"
@@ -450,7 +459,7 @@ def test_an_unknown_question_lists_the_keys(show):
         show(GOOD_FILE, only="two")
 
 
-def test_a_lesson_without_check_questions_has_no_skill_check(show):
+def test_no_check_questions_means_no_skill_check(show):
     text = GOOD_FILE.replace('"check"', '"prediction"')
     with pytest.raises(ValueError, match="has no questions of kind 'check'; its keys are 'one'"):
         show(text)
@@ -498,7 +507,7 @@ def _code(text):
     return re.sub("`(.*?)`", r"<code>\1</code>", html.escape(text))
 
 
-def test_the_text_twin_is_exactly_prompt_and_lettered_options(show):
+def test_the_text_twin_is_prompt_and_options(show):
     text = show(GOOD_FILE.replace('"check"', '"prediction"\ncode = "x = 1"'), only="one")
     assert twins(text)[0] == "What is `1 < 2`?\n    x = 1\n  A. `True`\n  B. `False`\n  C. An error"
 
@@ -523,7 +532,7 @@ def test_the_repr_says_how_to_make_it_again(show):
 # Text is text
 
 
-def test_markup_in_any_text_is_escaped_in_the_html_twin(show):
+def test_markup_is_escaped_in_the_html_twin(show):
     evil = "<img src=x onerror=alert(1)><script>alert(2)</script> & 'q' `<b>`"
     text = GOOD_FILE.replace("An error", evil).replace("Numbers compare.", evil).replace("What is `1 < 2`?", evil)
     text = text.replace('kind = "check"', f'kind = "check"\ncode = "</pre>{evil}"')
@@ -556,14 +565,14 @@ def test_the_browser_side_never_writes_to_the_model(path):
 # The code of the widgets, which a notebook holds once for each kind
 
 
-def test_a_widget_carries_little_more_than_the_name_of_its_code(show):
+def test_a_widget_carries_little_beyond_its_codes_name(show):
     state = show(GOOD_FILE).get_state()
     assert len(state["_esm"]) < 700
     assert "_css" not in state
     assert state["code"] == f"IPY_MODEL_{show(GOOD_FILE).code.model_id}"
 
 
-def test_all_widgets_of_a_kind_share_one_code_and_each_kind_has_its_own(show):
+def test_widgets_of_one_kind_share_their_code(show):
     explorer = Explorer({"n": [1, 2]}, lambda n: [points([n], [n])], lambda n: f"{n}")
     first, second = show(GOOD_FILE), show(GOOD_FILE)
     assert first.code is second.code
@@ -577,7 +586,7 @@ def test_all_widgets_of_a_kind_share_one_code_and_each_kind_has_its_own(show):
     explorer.close()
 
 
-def test_the_code_is_sent_before_the_first_widget_and_again_after_it_was_closed(show, monkeypatch):
+def test_widget_code_is_sent_before_the_first_widget(show, monkeypatch):
     show(GOOD_FILE).code.close()
     opened = []
     create = ipywidgets.widgets.widget.comm.create_comm
@@ -596,7 +605,7 @@ def test_every_widget_of_ours_loads_its_code():
     assert all(issubclass(kind, LoadedWidget) for kind in (Quiz, Practice, Progress, Stage))
 
 
-def test_the_name_of_a_kind_does_not_depend_on_where_its_module_lies(show):
+def test_kinds_have_names_of_no_module(show):
     assert show(GOOD_FILE)._anywidget_id == "normalization_notebooks.Quiz"
     assert Stage()._anywidget_id == "normalization_notebooks.Stage"
 

@@ -89,7 +89,7 @@ def test_without_a_choice_every_row_is_shown(show):
     assert names(show(GOOD).fitting({})) == ["apple", "cherry", "`water`"]
 
 
-def test_a_row_with_several_options_fits_each_and_one_without_fits_all(show):
+def test_rows_match_each_of_their_options_or_all(show):
     table = show(GOOD)
     assert names(table.fitting({"color": "green"})) == ["apple", "`water`"]
     assert names(table.fitting({"color": "red"})) == ["apple", "cherry", "`water`"]
@@ -99,13 +99,13 @@ def test_two_choices_must_both_fit(show):
     assert names(show(GOOD).fitting({"color": "red", "taste": "sour"})) == ["cherry"]
 
 
-def test_the_full_choices_take_one_option_of_each_menu(show):
+def test_full_choices_take_one_option_per_menu(show):
     choices = show(GOOD).choices()
     assert len(choices) == 6
     assert {"color": "green", "taste": "none"} in choices
 
 
-def test_a_menu_has_the_given_order_or_that_of_the_rows(show):
+def test_menu_options_keep_their_given_order(show):
     options = {menu["name"]: menu["options"] for menu in show(GOOD).filters}
     assert options == {"color": ["red", "green"], "taste": ["sweet", "sour", "none"]}
 
@@ -115,7 +115,7 @@ def test_start_chooses_an_option_of_a_menu(show):
 
 
 @pytest.mark.parametrize("choice", [{"color": "blue"}, {"size": "red"}])
-def test_an_unknown_menu_or_option_is_told_with_those_that_exist(show, choice):
+def test_unknown_menus_and_options_list_the_existing_ones(show, choice):
     with pytest.raises(ValueError, match="^Table: there is no .*'red'.*'sour'"):
         show(GOOD).fitting(choice)
     with pytest.raises(ValueError, match="^Table: start has .*'red'.*'sour'"):
@@ -127,7 +127,7 @@ def test_a_start_of_the_wrong_kind_is_told(show):
         show(GOOD, start="sour")
 
 
-def test_an_unknown_table_is_told_with_those_that_exist():
+def test_an_unknown_table_lists_the_existing_ones():
     with pytest.raises(ValueError, match="^Table: no table 'clams'; there are .*'claims'"):
         Table("clams")
 
@@ -149,7 +149,7 @@ BROKEN = {
 }
 
 
-def test_a_conclusion_says_in_how_many_variations_it_held(show, tmp_path):
+def test_a_conclusion_counts_the_variations_it_held_in(show, tmp_path):
     text = GOOD.replace('color = "red"', 'conclusions = [{ lesson = "04_layer_norm", sentence = "it holds" }]')
     with pytest.raises(ValueError, match="^fruit.toml, row 2: conclusions.json has no count of 'it holds'"):
         show(text)
@@ -172,7 +172,7 @@ def test_a_broken_file_is_told_with_the_place(show, message):
 # ------------------------------------------------------------------------------------------------------- the twins
 
 
-def test_the_twin_has_every_row_with_its_links_and_for_which_options_it_is_there(show):
+def test_the_twin_has_rows_links_and_options(show):
     data, _ = show(GOOD)._repr_mimebundle_()
     page = Page(data["text/html"])
     assert [row.strip() for row in page.rows[1:]] == [
@@ -198,7 +198,7 @@ def test_the_browsers_code_makes_text_and_no_markup():
     assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", code)
 
 
-def test_its_style_sheet_uses_only_variables_that_there_are():
+def test_the_tables_style_sheet_uses_defined_variables():
     defined = set(re.findall(r"(--nn-[\w-]+):", theme.css_variables()))
     used = set(re.findall(r"var\((--nn-[\w-]+)", Table.css))
     assert used and used <= defined
@@ -210,7 +210,7 @@ def test_its_style_sheet_uses_only_variables_that_there_are():
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_every_link_leads_to_a_lesson_or_an_https_address(name):
+def test_table_links_lead_to_lessons_or_https(name):
     """A lesson that is not written yet has no notebook of its number."""
     notebooks = {path.name for path in (ROOT / "notebooks").glob("*.ipynb")}
     for cell in read_table(name)["cells"]:
@@ -241,7 +241,7 @@ def test_every_reference_of_a_table_is_used(name):
     assert set(table["reference"]) == {key for row in table["row"] for key in row.get("references", [])}
 
 
-def test_every_choice_of_a_network_leaves_one_norm_one_place_and_one_advice_on_numbers():
+def test_each_network_choice_has_norm_place_and_numbers():
     table = Table("choosing")
     choices = table.choices()
     assert len(choices) == 936
@@ -255,7 +255,7 @@ def test_every_advice_links_a_lesson():
     assert all(row.get("lessons") for row in read_table("choosing")["rows"])
 
 
-def test_every_entry_of_the_timeline_has_a_source_and_comes_in_order_of_years():
+def test_the_timeline_has_sources_in_order_of_years():
     rows = read_table("timeline")["rows"]
     assert all(row.get("references") for row in rows)
     years = [int(row["year"]) for row in rows]

@@ -42,7 +42,7 @@ def test_a_set_is_what_one_nan_reaches(norm, shape):
 
 
 @pytest.mark.parametrize("norm", [norm for norm in ALL if norm != "group norm"])
-def test_the_shape_of_the_statistics_is_that_of_the_mean_which_the_norm_keeps(norm):
+def test_statistics_have_the_kept_means_shape(norm):
     assert ALL[norm](X)[1].shape == statistics_shape(norm, X.shape)
 
 
@@ -53,13 +53,13 @@ def test_group_norm_has_a_mean_for_each_group():
         sets_of("group norm", (2, 4), groups=3)
 
 
-def test_an_unknown_norm_is_named_with_those_there_are():
+def test_an_unknown_norm_lists_the_existing_ones():
     with pytest.raises(ValueError, match="^statistics_shape: norm is 'BatchNorm', expected one of .*'batch norm'"):
         sets_of("BatchNorm", (2, 4))
 
 
 @pytest.mark.parametrize("norm", APPLIED)
-def test_the_four_operations_end_at_the_output_of_the_norm(norm):
+def test_the_four_operations_end_at_the_output(norm):
     done = four_operations(norm, X, GAMMA, BETA)
     np.testing.assert_allclose(done.y, APPLIED[norm](X, GAMMA, BETA)[0])
     np.testing.assert_allclose(done.normalized, APPLIED[norm](X)[0])
@@ -85,7 +85,7 @@ def test_a_calculation_is_written_with_its_numbers():
         written_out("root", "layer norm", TOKEN, GAMMA, BETA, (0, 3, 0))
 
 
-def test_numbers_below_zero_are_in_brackets_within_a_sum():
+def test_negative_numbers_get_brackets_in_sums():
     assert (
         written_out("mean", "layer norm", -TOKEN, GAMMA, BETA, (0, 3, 0)) == "((−2) + (−5) + (−4) + (−6)) / 4 = −4.25"
     )
@@ -98,7 +98,7 @@ def value(written):
 
 @pytest.mark.parametrize("operation", OPERATIONS)
 @pytest.mark.parametrize("norm", APPLIED)
-def test_what_is_written_can_be_calculated_to_within_its_rounding(norm, operation):
+def test_written_calculations_hold_within_rounding(norm, operation):
     for entry in np.ndindex(X.shape):
         left, equals, right = written_out(operation, norm, X, GAMMA, BETA, entry).partition(" = ")
         if equals:
@@ -109,7 +109,7 @@ def places(shape):
     return set(zip(*(place.ravel().tolist() for place in tensor_places(shape)), strict=True))
 
 
-def test_every_entry_has_a_place_of_its_own_and_channels_run_to_the_right():
+def test_entries_have_places_and_channels_run_right():
     for shape in [(8, 6), (2, 6, 4), (2, 6, 2, 2)]:
         assert len(places(shape)) == 48
     column, row = tensor_places((2, 3, 2))
@@ -119,7 +119,7 @@ def test_every_entry_has_a_place_of_its_own_and_channels_run_to_the_right():
         tensor_places((3,))
 
 
-def test_the_view_of_operations_is_an_explorer_whose_handle_chooses_the_entry():
+def test_the_operations_view_chooses_its_entry_by_handle():
     view = OperationsView(X, GAMMA, BETA, ["layer norm", "batch norm"])
     explorer = Explorer(view.sliders, view.draw, view.caption, panels=view.panels, play="operation", height=390)
     at = {"norm": "batch norm", "operation": "scale and shift", "token": view.tokens["1 of sequence 0"], "channel": 3}
@@ -133,7 +133,7 @@ def test_the_view_of_operations_is_an_explorer_whose_handle_chooses_the_entry():
     assert explorer.caption_at(**at).startswith(written)
 
 
-def test_the_view_of_sets_names_the_shape_and_how_many_share_a_mean():
+def test_the_sets_view_counts_shared_means():
     view = SetsView({"(N, C)": (8, 6), "(N, C, L)": (2, 6, 4)}, ["group norm", "RMSNorm"], [1, 2], range(0, 48, 7))
     explorer = Explorer(view.sliders, view.draw, view.caption, panels=view.panels)
     caption = explorer.caption_at(norm="group norm", layout="(N, C, L)", groups=2, entry=14)

@@ -38,7 +38,7 @@ def still():
 
 
 @pytest.mark.parametrize("draw", [figure, still])
-def test_a_color_that_changes_in_the_palette_changes_in_every_picture(monkeypatch, draw):
+def test_a_palette_change_reaches_every_picture(monkeypatch, draw):
     before = draw()
     assert shows(before, theme.PALETTE["blue"]) and not shows(before, OTHER)
     monkeypatch.setitem(theme.PALETTE, "blue", OTHER)
@@ -46,7 +46,7 @@ def test_a_color_that_changes_in_the_palette_changes_in_every_picture(monkeypatc
     assert shows(after, OTHER) and not shows(after, "#0077BB")
 
 
-def test_a_color_map_of_values_is_made_from_the_palette(monkeypatch):
+def test_a_color_map_is_made_from_the_palette(monkeypatch):
     monkeypatch.setitem(theme.PALETTE, "orange", OTHER)
     plt.close(new_figure()[0])
     colors = plt.colormaps["orange_blue"]
@@ -66,13 +66,13 @@ def test_every_shade_is_a_style_variable(monkeypatch, shades, key):
 
 
 @for_each(("shades", "key"), [*SHADES, *((f"DARK_{name}", key) for name, key in SHADES)])
-def test_every_shade_is_a_variable_of_a_page_of_ours(monkeypatch, shades, key):
+def test_each_shade_is_a_variable_of_our_pages(monkeypatch, shades, key):
     monkeypatch.setitem(getattr(theme, shades), key, OTHER)
     assert OTHER in theme.css_variables("html")
 
 
 @for_each("path", [*WIDGETS, *PAGES], ids=lambda path: path.name)
-def test_a_style_sheet_uses_only_variables_that_there_are(path):
+def test_our_style_sheets_use_only_defined_variables(path):
     defined = set(re.findall(r"(--nn-[\w-]+):", theme.css_variables()))
     used = set(re.findall(r"var\((--nn-[\w-]+)", path.read_text(encoding="utf-8")))
     assert used and used <= defined
@@ -99,7 +99,7 @@ def test_a_color_literal_is_recognized(text):
     assert LITERAL.search(text)
 
 
-def test_a_comment_or_an_issue_number_is_no_color_literal():
+def test_comments_and_issue_numbers_are_no_color_literals():
     assert not LITERAL.search("# 2 rows of x, see #101-a # dead-end")
 
 
@@ -132,7 +132,7 @@ THEMES = pytest.mark.parametrize(
 
 
 @THEMES
-def test_words_are_readable_on_page_and_code_and_over_the_tint(palette, words, paper, fills):
+def test_words_are_readable_on_all_grounds(palette, words, paper, fills):
     for color in [paper["ink"], *words.values()]:
         for ground in (paper["page"], paper["code"], mixed(palette["blue"], paper["page"], 0x26 / 255)):
             assert contrast(color, ground) >= 4.5, (color, ground)
@@ -155,7 +155,7 @@ def test_numbers_in_cells_are_readable_at_every_strength(palette, words, paper, 
 
 
 @THEMES
-def test_the_grid_is_thin_enough_to_be_seen_through(palette, words, paper, fills):
+def test_the_grid_can_be_seen_through(palette, words, paper, fills):
     assert 1.1 < contrast(paper["grid"], paper["page"]) < 2
 
 

@@ -48,7 +48,7 @@ every_battery = for_each("battery", BATTERIES.values(), ids=BATTERIES)
 
 
 @for_each("layer", CORRECT)
-def test_a_correct_layer_passes_every_test_of_the_lesson(layer):
+def test_a_correct_layer_passes_all_tests(layer):
     assert caught_by(layer) == []
 
 
@@ -64,19 +64,19 @@ def test_a_wrong_layer_is_rejected(layer, battery):
     assert not accepts(battery, layer, lesson()["BatchNorm"])
 
 
-def test_the_tests_of_the_lesson_name_three_quarters_of_the_wrong_layers():
+def test_lesson_tests_name_most_wrong_layers():
     missed = {layer.__name__ for layer in WRONG if not caught_by(layer)}
     assert len(WRONG) >= 22 and missed == SEEN_BY_THE_EXERCISE_ONLY and len(missed) <= len(WRONG) / 4
 
 
 @every_battery
 @for_each("name", ["BatchNorm", "Another", "Float32"])
-def test_the_layers_of_the_lesson_are_accepted_whichever_is_trusted(name, battery):
+def test_layers_of_the_lesson_are_accepted(name, battery):
     assert accepts(battery, lesson()[name], lesson()["BatchNorm"])
     assert accepts(battery, lesson()[name], CORRECT[0])
 
 
-def test_the_trusted_layer_has_the_gradient_of_eval_mode_and_one_in_float16():
+def test_the_trusted_layer_has_eval_and_float16_gradients():
     layer = lesson()["BatchNorm"](4)
     x = np.random.default_rng(0).normal(size=(8, 4, 4))
     layer(x, training=False)

@@ -13,7 +13,7 @@ def drawn():
     return rng.normal(size=(2, 3, 6, 4, 5)), rng.uniform(0.5, 2, 6)
 
 
-def test_the_solution_for_group_norm_on_images_agrees_with_central_differences(drawn):
+def test_image_group_norm_agrees_with_central_differences(drawn):
     (dy, x), gamma = drawn
     backward = all_exercises()["my_group_norm_backward"].reference
     dx, dgamma, dbeta = backward(dy, x, 3, gamma)
@@ -23,7 +23,7 @@ def test_the_solution_for_group_norm_on_images_agrees_with_central_differences(d
     assert np.allclose(dbeta, dy.sum(axis=(0, 2, 3)))
 
 
-def test_the_solution_for_group_norm_on_images_agrees_with_pytorch(drawn):
+def test_image_group_norm_agrees_with_pytorch(drawn):
     torch = pytest.importorskip("torch")
     (dy, x), gamma = drawn
     x_t, gamma_t, beta_t = (torch.tensor(a, requires_grad=True) for a in (x, gamma, np.zeros(6)))
@@ -34,7 +34,7 @@ def test_the_solution_for_group_norm_on_images_agrees_with_pytorch(drawn):
 
 
 @pytest.mark.parametrize("norm, axis", [(batch_norm, 0), (layer_norm, 1)])
-def test_with_detached_statistics_the_gradient_is_g_over_s(norm, axis):
+def test_detached_statistics_give_gradient_g_over_s(norm, axis):
     """What the lesson says of `.detach()`: PyTorch then gives dy / s."""
     torch = pytest.importorskip("torch")
     dy, x = np.random.default_rng(1).normal(size=(2, 7, 5))

@@ -27,12 +27,12 @@ def test_a_claim_has_a_check_or_a_reference(row):
 
 
 @for_each(("claim", "check"), CHECKS, ids=lambda x: x if isinstance(x, str) else x["name"][:40])
-def test_a_check_of_the_ledger_is_printed_by_its_lesson(claim, check):
+def test_each_ledger_check_is_printed_by_its_lesson(claim, check):
     """With the very words that the ledger quotes."""
     assert f"PASS - {check['name']}: {check['line']}" in passes(ROOT / "notebooks" / f"{check['lesson']}.ipynb")
 
 
-def test_every_claim_has_a_verdict_a_subject_and_a_text_that_says_it():
+def test_claims_have_verdict_subject_and_text():
     assert TABLE["filters"]["verdict"] == ["holds", "holds under conditions", "wrong", "no evidence"]
     for row in ROWS:
         assert {"verdict", "about", "said by"} <= set(row)

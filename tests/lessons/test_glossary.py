@@ -63,7 +63,7 @@ def test_terms_are_introduced_before_they_are_used(term):
     )
 
 
-def test_the_glossary_is_sorted_and_every_entry_is_read():
+def test_the_glossary_is_sorted_and_read_whole():
     first = [term.words[0].lower() for term in terms()]
     assert first == sorted(set(first))
     assert len(first) == FILE.read_text(encoding="utf-8").count("\n### ")
@@ -75,7 +75,7 @@ def anchors():
 
 
 @for_each("lesson", LESSONS, ids=lambda path: path.stem)
-def test_a_link_to_the_glossary_leads_to_an_entry(lesson):
+def test_every_glossary_link_leads_to_an_entry(lesson):
     text = "\n".join(cell.source for cell in read(lesson).cells if cell.cell_type == "markdown")
     assert set(re.findall(r"\(glossary\.md#([^)]+)\)", text)) <= anchors()
 

@@ -98,7 +98,7 @@ def test_what_gives_away_stands_behind_the_guess(lesson):
     assert missing == []
 
 
-def test_an_output_a_name_or_a_sentence_that_gives_an_answer_away_is_found():
+def test_giveaways_in_outputs_names_and_sentences_are_found():
     question = {"key": "one", "giveaway": ["circle", r"\b0\.8\b"]}
 
     def code(source, output="", tags=()):

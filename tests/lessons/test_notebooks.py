@@ -50,7 +50,7 @@ def test_there_are_lessons():
 
 
 @in_every_lesson
-def test_it_is_a_valid_notebook_of_a_size_to_share(lesson):
+def test_notebooks_are_valid_and_small_enough(lesson):
     nbformat.validate(read(lesson))
     assert lesson.stat().st_size <= MAX_BYTES
 
@@ -60,7 +60,7 @@ def tags(cell):
 
 
 @in_every_lesson
-def test_it_begins_with_title_promise_goals_needs_and_time(lesson):
+def test_lessons_begin_with_their_fixed_parts(lesson):
     first = read(lesson).cells[0]
     assert first.cell_type == "markdown" and first.source.startswith(f"# {lesson.stem[:2]} ")
     for part in ("**You will be able to**", "**You need**", "**Time**"):
@@ -79,7 +79,7 @@ def test_its_minutes_are_those_of_its_core_path(lesson):
     assert stated.homework_minutes % 5 == 0
 
 
-def test_the_map_in_start_here_names_every_lesson_with_its_title_question_and_minutes():
+def test_the_map_names_all_lessons_with_minutes():
     """The minutes are those that the lesson itself states; a row without a link is the map's own lesson."""
     listed = {}
     for number, words, minutes in re.findall(r"^\| \[?(\d\d) (.+) \| (\d+) \|$", prose(LESSONS[0]), flags=re.MULTILINE):
@@ -92,14 +92,14 @@ def test_the_map_in_start_here_names_every_lesson_with_its_title_question_and_mi
         assert path == LESSONS[0] or f" | {lesson.question} | " in words
 
 
-def test_start_here_says_where_outputs_come_from_and_how_a_folded_cell_is_run():
+def test_start_here_explains_outputs_and_folded_cells():
     """A learner sees PASS lines before anything has run, and arrow keys pass folded cells by."""
     first, second = re.split(r"^## 1 ", prose(LESSONS[0]), maxsplit=1, flags=re.MULTILINE)
     assert "runs without being opened: Shift+Enter" in first
     assert "stored when the lesson was written" in second.partition("\n## ")[0]
 
 
-def test_start_here_looks_at_this_machine_and_names_the_packages_that_it_lacks(monkeypatch, capsys):
+def test_start_here_names_the_packages_it_lacks(monkeypatch, capsys):
     """The stored lines say OK; run again, each says what was found: here one package is missing and one is old."""
     here = [cell for cell in code_cells(LESSONS[0]) if "is_ready(" in cell.source]
     assert all(line.startswith("OK - ") for line in here[-1].outputs[0].text.splitlines())
@@ -146,7 +146,7 @@ def test_sections_and_closing_parts_come_in_order(lesson):
 
 
 @in_every_lesson
-def test_there_is_one_title_and_no_heading_level_is_skipped(lesson):
+def test_one_title_and_no_skipped_heading_level(lesson):
     levels = [level for level, _ in headings(lesson)]
     assert levels.count(1) == 1 and levels[0] == 1
     assert all(after <= before + 1 for before, after in zip(levels, levels[1:], strict=False))
@@ -160,7 +160,7 @@ def test_visible_cells_are_short(lesson):
 
 
 @in_every_lesson
-def test_no_line_of_code_is_too_wide_for_a_projector(lesson):
+def test_code_lines_fit_a_projector(lesson):
     lines = [line for cell in code_cells(lesson) for line in cell.source.splitlines()]
     assert [line for line in lines if len(line) > MAX_COLUMNS] == []
 
@@ -212,7 +212,7 @@ def test_every_prediction_is_answered_by_a_cell(lesson):
 
 
 @in_every_lesson
-def test_a_text_that_answers_a_prediction_has_no_heading(lesson):
+def test_an_answering_text_has_no_heading(lesson):
     """It is covered until the guess; a heading opens what is not."""
     for cell in read(lesson).cells:
         if cell.cell_type == "markdown" and "answer" in tags(cell):
@@ -235,7 +235,7 @@ def test_no_lesson_has_colors_of_its_own(lesson):
 
 
 @in_every_lesson
-def test_every_section_has_a_prediction_or_asks_and_a_check(lesson):
+def test_sections_have_a_prediction_and_a_check(lesson):
     """Start here shows each part once; every other lesson predicts in most sections and checks in all."""
     sections, current = [], None
     for cell in read(lesson).cells:
@@ -295,7 +295,7 @@ def test_exercises_are_stubs_with_hidden_solutions(lesson):
 
 
 @in_every_lesson
-def test_an_exercise_has_one_name_wherever_it_is_mentioned(lesson):
+def test_an_exercise_has_one_name_everywhere(lesson):
     """Also in the text: `layer_norm(...)` would be the helper."""
     told = "\n".join(cell.source for cell in read(lesson).cells if "write" in cell.source.lower())
     for name in exercise_names(lesson):
@@ -303,7 +303,7 @@ def test_an_exercise_has_one_name_wherever_it_is_mentioned(lesson):
 
 
 @in_every_lesson
-def test_it_ends_with_a_summary_in_which_all_checks_passed(lesson):
+def test_lessons_end_with_a_summary_of_passed_checks(lesson):
     """Two checks of one name would count once, so this also holds their names apart."""
     last = read(lesson).cells[-1]
     assert last.source == "summary()"
@@ -370,7 +370,7 @@ def test_check_true_is_never_given_a_constant(lesson):
 
 
 @in_every_lesson
-def test_links_lead_to_lessons_that_exist_or_to_papers(lesson):
+def test_reference_links_lead_to_lessons_or_papers(lesson):
     for words, target in re.findall(r"\[([^\]]+)\]\(([^)\s]+)\)", prose(lesson)):
         assert len(words) > 3 or target.startswith("glossary.md#")
         if not target.startswith("https://"):
@@ -423,7 +423,7 @@ def test_every_picture_has_an_alternative_text(lesson):
                 assert output.metadata["image/png"]["alt"] == "".join(output.data["text/plain"])
 
 
-def test_what_a_neighbor_does_to_your_outputs_stays_within_the_bound_that_the_same_caption_names():
+def test_a_captions_bound_holds_for_its_outputs():
     """It once told how far the outputs had *moved*, up to 2.00, beside a bound of 1.00 for the outputs themselves."""
     (path,) = (path for path in LESSONS if path.stem.startswith("02_"))
     models = read(path).metadata["widgets"]["application/vnd.jupyter.widget-state+json"]["state"].values()

@@ -107,11 +107,11 @@ def test_figures_draw_what_the_lesson_stores(run):
 
 
 @pytest.mark.skipif(not SAME_PIXELS, reason="another matplotlib than that of requirements.lock, or another system")
-def test_every_png_shows_the_pixels_that_the_lesson_stores(run):
+def test_each_png_shows_the_stored_pixels(run):
     assert changed_pixels(run.stored, run.now) == [], "run `make notebooks`"
 
 
-def test_a_figure_with_another_point_limit_or_size_is_noticed():
+def test_changed_points_limits_or_sizes_of_figures_show():
     stored = pictures_in(read(LESSONS[0]))
 
     def changes(alter):
@@ -131,7 +131,7 @@ def test_a_figure_with_another_point_limit_or_size_is_noticed():
 
 
 @in_every_lesson
-def test_no_word_is_cut_at_the_edge_of_a_picture(lesson):
+def test_pictures_cut_no_words_at_their_edges(lesson):
     stored = stored_in(lesson)
     for png in pngs(stored):
         picture = pixels(png)
@@ -148,7 +148,7 @@ def test_something_is_drawn_in_every_axes(lesson):
 
 
 @in_every_lesson
-def test_a_figure_is_described_in_more_than_five_words(lesson):
+def test_figures_are_described_in_over_five_words(lesson):
     """For those who cannot see it; the browser tests know by this rule that an image has its words below it."""
     stored = stored_in(lesson)
     assert [data["text/plain"] for data, _ in stored.figures if len(data["text/plain"].split()) <= 5] == []
@@ -176,7 +176,7 @@ def test_no_explorer_draws_outside_its_panel(lesson):
 
 
 @in_every_lesson
-def test_captions_are_one_short_line_of_numbers_that_exist(lesson):
+def test_captions_are_one_short_line_of_real_numbers(lesson):
     stored = stored_in(lesson)
     for _, _, captions, _ in stored.stages:
         for caption in captions:
@@ -186,7 +186,7 @@ def test_captions_are_one_short_line_of_numbers_that_exist(lesson):
 
 
 @in_every_lesson
-def test_an_explorer_stores_a_picture_and_not_too_much(lesson):
+def test_an_explorer_stores_a_small_picture(lesson):
     stored = stored_in(lesson)
     for still, (_, data, _, _) in zip(stored.stills, stored.stages, strict=True):
         assert pixels(still["image/png"]).mean(axis=2).std() > 3, "the static picture is blank"
@@ -206,7 +206,7 @@ def test_every_position_is_finite_deterministic_and_sent_unchanged(run):
                     np.testing.assert_allclose(data[name][index], array, rtol=1e-5, atol=1e-6)
 
 
-def test_every_control_changes_picture_and_caption_from_the_first_view(run):
+def test_controls_change_picture_and_caption_at_once(run):
     """What a learner sees who tries one control after the other."""
     for explorer in run.explorers:
         first = explorer.start

@@ -26,7 +26,7 @@ def test_a_lesson_uses_no_word_that_is_gone(lesson):
     assert found("\n".join(cell.source for cell in read(lesson).cells)) == {}
 
 
-def test_no_other_text_uses_a_word_that_is_gone():
+def test_other_texts_use_no_word_that_is_gone():
     texts = {str(path.relative_to(ROOT)): found(path.read_text(encoding="utf-8")) for path in TEXTS}
     assert {name: words for name, words in texts.items() if words} == {}
 

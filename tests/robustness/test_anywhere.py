@@ -46,12 +46,12 @@ def test_from_a_checkout_in_which_nobody_may_write(lesson, execute, without_righ
 
 
 @example_lessons
-def test_from_the_root_of_the_repository_on_two_threads(lesson, execute):
+def test_lessons_run_on_two_threads_from_the_root(lesson, execute):
     execute(lesson, cwd=ROOT, OMP_NUM_THREADS="2", OPENBLAS_NUM_THREADS="2")
 
 
 @example_lessons
-def test_every_cell_run_twice_in_a_row_and_the_whole_lesson_again(lesson, execute):
+def test_cells_run_twice_and_the_lesson_again(lesson, execute):
     execute(lesson, "--how", "again")
 
 
@@ -62,7 +62,7 @@ def test_any_section_after_a_restart_and_sections_backwards(lesson, execute):
 
 
 @one_lesson
-def test_a_kernel_killed_in_mid_lesson_and_started_again(lesson, execute):
+def test_a_killed_kernel_starts_again_in_mid_lesson(lesson, execute):
     execute(lesson, "--how", "killed")
 
 
@@ -112,7 +112,7 @@ print("alive")
 """
 
 
-def test_a_kernel_survives_what_a_learner_may_do_to_it(tmp_path, run):
+def test_a_kernel_survives_its_learner(tmp_path, run):
     """In a real kernel, where an exhausted memory or a line that cannot be sent would end the session."""
     import nbformat
 

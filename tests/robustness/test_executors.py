@@ -46,7 +46,7 @@ def command(executor, lesson, output):
 
 
 @one_lesson
-def test_papermill_runs_a_lesson_and_gets_the_stored_text(lesson, run, papermill, same_text, tmp_path):
+def test_papermill_gets_the_stored_text(lesson, run, papermill, same_text, tmp_path):
     output = tmp_path / lesson.name
     result = run(*command("papermill", lesson, output), PYTHONPATH=papermill)
     assert result.returncode == 0, result.stderr[-2000:]
@@ -54,7 +54,7 @@ def test_papermill_runs_a_lesson_and_gets_the_stored_text(lesson, run, papermill
 
 
 @one_lesson
-def test_nbconvert_runs_a_lesson_under_a_strange_path_on_two_threads(lesson, run, strange_tree, same_text, tmp_path):
+def test_nbconvert_runs_under_a_strange_path(lesson, run, strange_tree, same_text, tmp_path):
     output = tmp_path / lesson.name
     threads = {"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"}
     result = run(*command("nbconvert", strange_tree / "notebooks" / lesson.name, output), cwd=tmp_path, **threads)
@@ -76,7 +76,7 @@ def test_a_broken_helper_makes_every_executor_fail(executor, request, run, tree,
     assert "FAIL - " in result.stdout + result.stderr, "the reader is told which check failed"
 
 
-def test_without_strict_mode_a_failing_check_is_a_line(run, tree, tmp_path):
+def test_without_strict_mode_failures_are_lines(run, tree, tmp_path):
     """What a learner sees who experiments with a helper: FAIL lines, and a lesson that runs to its end."""
     lesson, output = tree / "notebooks" / "01_axis_intuition.ipynb", tmp_path / "out.ipynb"
     norms = tree / "helpers" / "norms.py"

@@ -81,7 +81,7 @@ def test_no_notebook_stops_or_alters_the_others(submissions):
 
 
 @posix
-def test_the_results_do_not_depend_on_how_many_run_at_once(submissions):
+def test_results_do_not_depend_on_jobs(submissions):
     for n in range(3):
         source = WRONG if n else "import os\nos._exit(0)"
         (submissions / f"student {n}.ipynb").write_text(notebook(SETUP, source, RIGHT), encoding="utf-8")

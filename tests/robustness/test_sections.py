@@ -42,7 +42,7 @@ def lesson_cells(nb):
 
 
 @every_lesson
-def test_no_name_that_a_cell_reads_is_made_by_two_others(lesson):
+def test_names_are_made_by_one_other_cell(lesson):
     nb = record.read_notebook(lesson)
     cells = lesson_cells(nb)
     found = used_for_two_things([nb.cells[k].source for k in cells])
@@ -54,7 +54,7 @@ def test_no_name_that_a_cell_reads_is_made_by_two_others(lesson):
 
 
 @every_lesson
-def test_no_cell_draws_from_the_generator_of_another_one(lesson):
+def test_no_cell_shares_anothers_generator(lesson):
     """It would draw other numbers when it is run again."""
     nb = record.read_notebook(lesson)
     taken = [record.where(nb, lesson.name, k) for k in lesson_cells(nb) if "rng" in read_by(nb.cells[k].source)]
@@ -76,7 +76,7 @@ def backwards(lesson):
 
 
 @example_lessons
-def test_every_cell_again_from_the_last_to_the_first(lesson, run):
+def test_cells_run_from_last_to_first(lesson, run):
     """Each cell meets what later cells have left behind. In a process of its own, as in execute.py."""
     folders = [str(ROOT)]
     result = run(sys.executable, __file__, lesson, PYTHONPATH=os.pathsep.join(folders))

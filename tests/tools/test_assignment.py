@@ -35,7 +35,7 @@ def named(nb, word):
 
 
 @PARAMETERS
-def test_students_get_the_stubs_of_the_lesson_and_no_solution(assignment, lesson):
+def test_students_get_stubs_and_no_solution(assignment, lesson):
     nb = made(assignment, lesson)
     handed_out = [REGION.sub(r"\1...", cell.source) for cell in named(nb, "answer")]
     assert handed_out == tagged(lesson, "exercise")
@@ -45,7 +45,7 @@ def test_students_get_the_stubs_of_the_lesson_and_no_solution(assignment, lesson
 
 
 @PARAMETERS
-def test_every_exercise_has_a_locked_test_with_points_and_an_open_answer(assignment, lesson):
+def test_assignment_exercises_have_locked_tests_with_points(assignment, lesson):
     nb = made(assignment, lesson)
     nbformat.validate(nb)
     names = [re.search(r'"(my_\w+)"', source)[1] for source in tagged(lesson, "solution")]
@@ -64,7 +64,7 @@ def test_every_exercise_has_a_locked_test_with_points_and_an_open_answer(assignm
 
 
 @PARAMETERS
-def test_only_where_code_is_mended_the_lessons_cells_are_handed_out(assignment, lesson):
+def test_only_mended_lessons_hand_out_cells(assignment, lesson):
     nb = made(assignment, lesson)
     given = "\n".join(cell.source for cell in named(nb, "given"))
     if lesson.stem != "15_practice":
@@ -88,7 +88,7 @@ def test_with_the_solutions_every_hidden_test_passes(assignment, lesson, capsys)
     assert capsys.readouterr().out.count("PASS") >= len(tagged(lesson, "exercise"))
 
 
-def test_the_solution_takes_the_place_of_the_dots_in_each_method(assignment):
+def test_the_solution_replaces_the_dots_in_methods(assignment):
     stub = "class my_layer(Layer):\n    def forward(self, x):\n        # Here.\n        ...\n\n"
     stub += "    def backward(self, dy):\n        ...\n\n\ncheck_exercise()"
     solution = "class my_layer(Layer):\n    def forward(self, x):\n        y = 2 * x\n        return y\n\n"
@@ -103,7 +103,7 @@ def test_the_solution_takes_the_place_of_the_dots_in_each_method(assignment):
 # ------------------------------------------------------------------------------------------------- the command
 
 
-def test_a_second_call_writes_the_same_bytes_and_leaves_the_settings(assignment, tmp_path, capsys):
+def test_a_second_call_writes_the_same_bytes(assignment, tmp_path, capsys):
     arguments = ["02", "--course", str(tmp_path / "course")]
     assert assignment.main(arguments) == 0
     target = tmp_path / "course" / "source" / "02_batch_dependence" / "02_batch_dependence.ipynb"
@@ -117,7 +117,7 @@ def test_a_second_call_writes_the_same_bytes_and_leaves_the_settings(assignment,
 
 
 @pytest.mark.parametrize("what", ["points", "text", "damaged"])
-def test_an_assignment_that_a_teacher_has_changed_is_not_overwritten(assignment, tmp_path, capsys, what):
+def test_an_assignment_changed_by_teachers_stays(assignment, tmp_path, capsys, what):
     target = assignment.write_assignment("02", tmp_path, 2)
     nb = nbformat.read(target, as_version=4)
     if what == "points":
@@ -131,7 +131,7 @@ def test_an_assignment_that_a_teacher_has_changed_is_not_overwritten(assignment,
     assert target.read_bytes() == before
 
 
-def test_the_settings_name_the_course_and_the_helpers_by_absolute_paths(assignment, tmp_path, monkeypatch):
+def test_assignment_settings_use_absolute_paths(assignment, tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", "before")
     monkeypatch.setenv("PATH", "before")
     assignment.write_assignment("00", tmp_path, 2)

@@ -7,7 +7,7 @@ from tests.shared import LESSONS, ROOT
 from tools.author import check
 
 
-def test_the_rules_the_questions_and_the_exercises_of_a_lesson_are_run():
+def test_rules_questions_and_exercises_are_run():
     (lesson,) = [path for path in LESSONS if path.stem == "08_power_iteration"]
     tests, environment = check.tests_of(lesson)
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-qq", "-p", "no:cacheprovider", *tests]
@@ -19,7 +19,7 @@ def test_the_rules_the_questions_and_the_exercises_of_a_lesson_are_run():
     assert int(counts["tests/tools/test_teaching.py"]) >= 5, listed
 
 
-def test_of_many_values_only_those_that_are_asked_for_are_tried():
+def test_only_chosen_values_of_many_are_tried():
     code = """
 from pathlib import Path
 from tests.shared import for_each

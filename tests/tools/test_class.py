@@ -114,14 +114,14 @@ def room(server, tmp_path):
 # ------------------------------------------------------------------------------------------------- the update rule
 
 
-def test_the_first_start_brings_the_lessons_and_trusted_copies(room):
+def test_the_first_start_brings_trusted_copies(room):
     assert room.start() == ["Copied 2 lessons to workbook/; work there."]
     assert room.trusted == ["01_one.ipynb", "02_two.ipynb"]
     assert sorted(path.name for path in room.workbook.iterdir()) == room.trusted, "a first start is no news"
     assert room.start() == [] and room.trusted == ["01_one.ipynb", "02_two.ipynb"]
 
 
-def test_an_answer_stays_when_the_teacher_changes_its_lesson(room):
+def test_answers_stay_when_the_teacher_changes_a_lesson(room):
     room.start()
     write_notebook(room.workbook / "01_one.ipynb", "my answer")
     room.teach("01_one", "new")
@@ -129,8 +129,21 @@ def test_an_answer_stays_when_the_teacher_changes_its_lesson(room):
     assert code(room.workbook / "01_one.ipynb") == "my answer"
     assert code(room.originals / "01_one.ipynb") == "new"
     assert len(news) == 1 and "workbook/01_one.ipynb holds your answers and was kept" in news[0]
-    assert "`python lessons/tools/learner/workbook.py reset 01` in a terminal" in news[0] and "make" not in news[0]
+    assert (
+        "`cd ~/lessons && python -m tools.learner.workbook reset 01` in a terminal" in news[0] and "make" not in news[0]
+    )
     assert (room.workbook / "news.txt").read_text() == news[0] + "\n"
+
+
+def test_the_command_in_the_news_really_runs(server, tmp_path):
+    said = server.for_the_hub("`make reset LESSON=01`")
+    for part in ("helpers", "notebooks", "tools"):
+        shutil.copytree(ROOT / part, tmp_path / "lessons" / part, ignore=shutil.ignore_patterns("node_modules"))
+    environment = server.environment({**os.environ, "HOME": str(tmp_path)}, tmp_path)
+    command = ["bash", "-c", said.split("`")[1]]
+    ran = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    assert list((tmp_path / "lessons" / "workbook").glob("01_*.ipynb"))
 
 
 def test_an_untouched_copy_follows_and_old_news_go(room):
@@ -149,7 +162,7 @@ def test_a_new_lesson_arrives(room):
     assert code(room.workbook / "03_three.ipynb") == "new"
 
 
-def test_a_lesson_of_the_students_own_gives_way_to_a_new_one_of_that_name(room):
+def test_a_students_own_lesson_gives_way_by_name(room):
     room.start()
     write_notebook(room.originals / "03_three.ipynb", "mine")
     room.start()
@@ -160,7 +173,7 @@ def test_a_lesson_of_the_students_own_gives_way_to_a_new_one_of_that_name(room):
 
 
 @pytest.mark.parametrize("answered", [True, False])
-def test_a_lesson_that_the_teacher_takes_away_stays_with_the_student(room, answered):
+def test_a_removed_lesson_stays_with_its_student(room, answered):
     room.start()
     if answered:
         write_notebook(room.workbook / "01_one.ipynb", "my answer")
@@ -171,7 +184,7 @@ def test_a_lesson_that_the_teacher_takes_away_stays_with_the_student(room, answe
     assert code(room.workbook / "01_one.ipynb") == ("my answer" if answered else "...")
 
 
-def test_an_edited_original_stays_in_its_place_while_the_teacher_leaves_it_alone(room):
+def test_an_edited_original_stays_in_its_place(room):
     room.start()
     write_notebook(room.originals / "01_one.ipynb", "mine")
     room.teach("02_two", "new")
@@ -181,7 +194,7 @@ def test_an_edited_original_stays_in_its_place_while_the_teacher_leaves_it_alone
 
 
 @pytest.mark.parametrize("days_before", [0, 1])
-def test_an_original_that_both_have_changed_moves_to_the_workbook(room, days_before):
+def test_an_original_changed_by_both_moves_away(room, days_before):
     room.start()
     write_notebook(room.originals / "01_one.ipynb", "mine")
     for _ in range(days_before):
@@ -201,7 +214,7 @@ def test_an_original_that_both_have_changed_moves_to_the_workbook(room, days_bef
     assert room.start() == []
 
 
-def test_a_renamed_copy_stays_and_a_fresh_one_comes(room):
+def test_a_renamed_copy_stays_beside_a_fresh_one(room):
     room.start()
     write_notebook(room.workbook / "01_one.ipynb", "my answer")
     (room.workbook / "01_one.ipynb").rename(room.workbook / "my one.ipynb")
@@ -210,7 +223,7 @@ def test_a_renamed_copy_stays_and_a_fresh_one_comes(room):
     assert code(room.workbook / "01_one.ipynb") == "..."
 
 
-def test_a_broken_copy_is_kept_and_a_fresh_one_comes(room):
+def test_broken_copies_are_kept_beside_fresh_ones(room):
     room.start()
     (room.workbook / "01_one.ipynb").write_text('{"cells": [')
     news = room.start()
@@ -218,7 +231,7 @@ def test_a_broken_copy_is_kept_and_a_fresh_one_comes(room):
     assert code(room.workbook / "01_one.ipynb") == "..."
 
 
-def test_a_broken_original_is_mended_by_the_teachers_next_change(room):
+def test_the_teachers_next_change_replaces_a_broken_original(room):
     room.start()
     (room.originals / "01_one.ipynb").write_text('{"cells": [')
     assert "01_one.ipynb is damaged and was left out" in room.start()[0]
@@ -235,7 +248,7 @@ def test_a_deleted_original_comes_back(room):
     assert code(room.originals / "01_one.ipynb") == "..."
 
 
-def test_a_change_in_another_file_is_merged_with_the_teachers(room):
+def test_changes_to_other_files_are_merged(room):
     room.start()
     (room.lessons / "helpers.py").write_text("first = 'mine'\n\n\n\nlast = 1\n")
     (room.teacher / "helpers.py").write_text("first = 'theirs'\n\n\n\nlast = 2\n")
@@ -247,14 +260,14 @@ def test_a_change_in_another_file_is_merged_with_the_teachers(room):
 # ------------------------------------------------------------------------------------------------- when it goes wrong
 
 
-def test_without_the_teachers_repository_there_is_no_first_start(room, server):
+def test_unreachable_repositories_allow_no_first_start(room, server):
     room.teacher.rename(room.teacher.with_name("gone"))
     with pytest.raises(server.PullError):
         room.start()
     assert not room.lessons.exists()
 
 
-def test_without_the_teachers_repository_the_lessons_are_those_of_the_last_start(room):
+def test_unreachable_repositories_leave_the_last_lessons(room):
     room.start()
     write_notebook(room.workbook / "01_one.ipynb", "my answer")
     room.teacher.rename(room.teacher.with_name("gone"))
@@ -264,7 +277,7 @@ def test_without_the_teachers_repository_the_lessons_are_those_of_the_last_start
     assert [path.name for path in room.home.iterdir()] == ["lessons"]
 
 
-def test_a_repository_that_does_not_answer_is_not_asked_twice(room, server, monkeypatch):
+def test_a_silent_repository_is_asked_only_once(room, server, monkeypatch):
     room.start()
     calls = []
 
@@ -278,7 +291,7 @@ def test_a_repository_that_does_not_answer_is_not_asked_twice(room, server, monk
     assert len(calls) == 1
 
 
-def test_a_command_that_takes_too_long_is_ended_with_what_it_started(server, monkeypatch, tmp_path):
+def test_a_command_out_of_time_is_ended_entirely(server, monkeypatch, tmp_path):
     monkeypatch.setattr(server, "PATIENCE", 0.5)
     with pytest.raises(server.TooSlow, match="no answer within 0.5 s"):
         server.run(["sh", "-c", "sleep 60 & echo $! > pid; wait"], tmp_path)
@@ -288,7 +301,7 @@ def test_a_command_that_takes_too_long_is_ended_with_what_it_started(server, mon
 
 
 @pytest.mark.parametrize("damage", ["no .git", "an empty .git", "another history", "an amended commit"])
-def test_a_clone_that_cannot_follow_is_kept_and_made_again(room, monkeypatch, damage):
+def test_a_stuck_clone_is_kept_and_made_again(room, monkeypatch, damage):
     room.start()
     write_notebook(room.workbook / "01_one.ipynb", "my answer")
     (room.lessons / "my file.txt").write_text("mine")
@@ -320,14 +333,14 @@ def test_an_interrupted_clone_is_begun_again(room):
     assert [path.name for path in room.home.iterdir()] == ["lessons"]
 
 
-def test_a_lock_that_an_interrupted_start_left_is_no_obstacle(room):
+def test_an_old_lock_of_a_start_blocks_nothing(room):
     room.start()
     (room.lessons / ".git" / "index.lock").touch()
     room.teach("02_two", "new")
     assert room.start() == ["Updated, since you had not changed them: 02_two.ipynb"]
 
 
-def test_a_file_in_the_place_of_the_workbook_does_not_stop_the_server(room):
+def test_a_file_named_workbook_does_not_stop_servers(room):
     room.start()
     shutil.rmtree(room.workbook)
     room.workbook.write_text("mine")
@@ -338,7 +351,7 @@ def test_a_file_in_the_place_of_the_workbook_does_not_stop_the_server(room):
 # ------------------------------------------------------------------------------------------------- the server
 
 
-def test_the_server_finds_git_this_python_and_what_make_lab_gives_it(server, tmp_path):
+def test_the_server_finds_git_and_this_python(server, tmp_path):
     variables = server.environment({"PATH": "/bin"}, tmp_path)
     assert variables["PATH"].split(os.pathsep) == [str(Path(sys.executable).parent), "/bin"]
     assert variables["GIT_CEILING_DIRECTORIES"] == str(tmp_path)
@@ -346,14 +359,14 @@ def test_the_server_finds_git_this_python_and_what_make_lab_gives_it(server, tmp
     assert variables["JUPYTER_CONFIG_PATH"] == str(ROOT / "tools" / "learner" / "jupyter")
 
 
-def test_the_server_opens_the_home_folder_and_prefers_the_workbook(server, tmp_path):
+def test_the_server_opens_home_and_prefers_workbook(server, tmp_path):
     assert server.arguments(["--x"], tmp_path) == [f"--ServerApp.root_dir={tmp_path}", "--x"]
     (tmp_path / "lessons" / "workbook").mkdir(parents=True)
     preferred = f"--FileContentsManager.preferred_dir={tmp_path / 'lessons' / 'workbook'}"
     assert server.arguments([], tmp_path) == [f"--ServerApp.root_dir={tmp_path}", preferred]
 
 
-def test_a_server_without_a_repository_says_what_is_missing(tmp_path):
+def test_a_server_without_repository_names_what_is_missing(tmp_path):
     done = subprocess.run(
         [sys.executable, ROOT / "tools" / "classroom" / "hub" / "start_server.py"],
         env={"HOME": str(tmp_path), "PATH": os.environ["PATH"]},
@@ -365,7 +378,7 @@ def test_a_server_without_a_repository_says_what_is_missing(tmp_path):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems count memory in other ways")
-def test_a_process_that_takes_too_much_memory_gets_an_error():
+def test_a_process_out_of_memory_gets_an_error():
     script = (
         "import sys; from tools.classroom.hub import start_server; start_server.limit_memory(300 * 2**20)\n"
         "kept = bytearray(100 * 2**20)\n"
@@ -411,7 +424,7 @@ def configure(tmp_path, monkeypatch, room):
     return run
 
 
-def test_the_hub_lets_the_whole_class_start_at_once_on_this_machine_only(configure):
+def test_the_hub_starts_a_whole_class_locally(configure):
     c = configure(SIZE="31")
     assert c.JupyterHub.bind_url == "http://127.0.0.1:8000"
     assert c.JupyterHub.hub_bind_url == "http://127.0.0.1:8002"
@@ -421,7 +434,7 @@ def test_the_hub_lets_the_whole_class_start_at_once_on_this_machine_only(configu
     assert any("cull_idle_timeout=1800" in word for word in configure(IDLE_MINUTES="30").Spawner.args)
 
 
-def test_the_hub_keeps_its_state_beside_its_settings_or_where_it_is_told(configure, tmp_path):
+def test_the_hub_keeps_its_state_as_told(configure, tmp_path):
     c = configure()
     state = configure.folder / "state"
     assert c.JupyterHub.db_url == f"sqlite:///{state}/jupyterhub.sqlite"
@@ -438,7 +451,7 @@ def test_a_name_is_one_folder_in_the_state(configure):
         assert not re.match(pattern, name), name
 
 
-def test_a_folder_is_a_repository_too_wherever_a_server_starts(configure, room, monkeypatch):
+def test_a_folder_is_a_repository_wherever_servers_start(configure, room, monkeypatch):
     monkeypatch.chdir(room.teacher.parent)
     c = configure(REPOSITORY=room.teacher.name)
     assert c.Spawner.environment["CLASS_REPOSITORY"] == str(room.teacher)
@@ -457,7 +470,7 @@ def test_a_folder_is_a_repository_too_wherever_a_server_starts(configure, room, 
         ({"ADDRESS": "127.0.0.1"}, "CLASS_ADDRESS=127.0.0.1 is not an address with a port, as in http://127.0.0.1"),
     ],
 )
-def test_a_setting_that_is_missing_or_wrong_ends_in_one_sentence(configure, variables, sentence):
+def test_bad_settings_end_in_one_sentence(configure, variables, sentence):
     with pytest.raises(SystemExit, match=sentence) as stop:
         configure(**variables)
     assert "\n" not in str(stop.value)
@@ -469,7 +482,7 @@ def test_a_missing_proxy_ends_in_one_sentence(configure):
         configure()
 
 
-def test_the_guide_and_the_settings_name_the_same_variables_and_files():
+def test_the_guide_and_settings_name_the_same_variables():
     guide, settings = (
         (ROOT / "tools" / "classroom" / "hub" / name).read_text() for name in ("README.md", "jupyterhub_config.py")
     )
@@ -509,7 +522,7 @@ def test_the_load_test_knows_a_complete_summary(monkeypatch, line, complete):
     assert load("load_test", monkeypatch).is_complete(line) is complete
 
 
-def test_the_load_tests_student_writes_an_answer_into_every_exercise(monkeypatch):
+def test_the_load_test_answers_every_exercise(monkeypatch):
     nb = json.loads((ROOT / "notebooks" / "01_axis_intuition.ipynb").read_text(encoding="utf-8"))
     for cell in nb["cells"]:
         cell["source"] = "".join(cell["source"])

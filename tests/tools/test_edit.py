@@ -44,7 +44,7 @@ def sources(lesson):
 
 
 @pytest.mark.parametrize("path", LESSONS[:3], ids=lambda path: path.stem)
-def test_a_script_that_nobody_changed_gives_the_same_cells(path):
+def test_an_unchanged_script_gives_the_same_cells(path):
     import jupytext
 
     stored = record.read_notebook(path)
@@ -57,7 +57,7 @@ def test_a_script_that_nobody_changed_gives_the_same_cells(path):
         assert {key: before.metadata.get(key) for key in kept} == {key: after.metadata.get(key) for key in kept}
 
 
-def test_an_edited_cell_keeps_its_id_and_tags_and_the_script_goes(lesson):
+def test_an_edited_cell_keeps_id_and_tags(lesson):
     edit.take_out(lesson)
     change(lesson, "x = 2", "x = 20")
     assert edit.bring_in(lesson)
@@ -67,7 +67,7 @@ def test_an_edited_cell_keeps_its_id_and_tags_and_the_script_goes(lesson):
     assert not edit.script_of(lesson).exists()
 
 
-def test_a_cell_that_fails_leaves_the_notebook_and_the_script(lesson, monkeypatch, capsys):
+def test_a_failing_cell_leaves_notebook_and_script_alone(lesson, monkeypatch, capsys):
     def fail(nb, folder, name):
         raise record.RecordError("cell 2 failed")
 
@@ -81,7 +81,7 @@ def test_a_cell_that_fails_leaves_the_notebook_and_the_script(lesson, monkeypatc
 
 
 @pytest.mark.parametrize("command", ["out", "in", "merge"])
-def test_what_cannot_be_done_is_said_in_one_sentence(lesson, command, capsys):
+def test_impossible_requests_end_in_one_sentence(lesson, command, capsys):
     if command == "out":
         edit.take_out(lesson)
     assert edit.main([command, "05"]) == 2
@@ -129,7 +129,7 @@ def test_changes_of_both_sides_are_joined(lesson):
     assert sources(lesson)[1:] == ["x = 10", "x = 2", "x = 3\ny = 1"]
 
 
-def test_a_line_that_both_sides_changed_is_left_to_the_author(lesson, capsys):
+def test_lines_changed_on_both_sides_await_the_author(lesson, capsys):
     conflict(lesson, theirs=("x = 2", "x = 20"), ours=("x = 2", "x = 200"))
     assert edit.main(["merge", "05"]) == 1
     assert "Both sides changed the same lines" in capsys.readouterr().out

@@ -86,7 +86,7 @@ def test_right_wrong_and_untouched_answers_are_told_apart(grade, tmp_path, capsy
     assert {path: path.read_bytes() for path in folder.rglob("*.ipynb")} == before
 
 
-def test_of_two_known_mistakes_at_once_the_first_is_named_and_counted_with_it(grade, tmp_path, capsys):
+def test_two_mistakes_at_once_name_the_first(grade, tmp_path, capsys):
     both = BIASED.replace("axis=0", "axis=0, keepdims=True")
     write(tmp_path / "s", anna=notebook(both), bob=notebook(BIASED))
     assert grade.main([str(tmp_path / "s")]) == 0
@@ -105,7 +105,7 @@ def pairs_of(exercise, count):
 
 
 @pytest.mark.parametrize("lesson", ["03_running_averages", "05_rms_norm", "10_residual_placement"])
-def test_of_two_mistakes_of_a_lesson_one_is_named(grade, lesson):
+def test_lessons_with_two_mistakes_name_one(grade, lesson):
     named = []
     for name in grade.all_lessons()[lesson]:
         exercise = checker.all_exercises()[name]
@@ -116,7 +116,7 @@ def test_of_two_mistakes_of_a_lesson_one_is_named(grade, lesson):
     assert len(named) >= 6 and sum(named) >= 0.8 * len(named), named
 
 
-def test_a_layer_that_is_built_on_the_helpers_is_accepted(grade, tmp_path):
+def test_a_layer_built_on_the_helpers_is_accepted(grade, tmp_path):
     lesson = json.loads((ROOT / "notebooks" / "11_training_with_norms.ipynb").read_text(encoding="utf-8"))
     source = next("".join(c["source"]) for c in lesson["cells"] if "solution" in c["metadata"].get("tags", []))
     imports = "from helpers import Layer, Parameter"
@@ -128,7 +128,7 @@ def test_a_layer_that_is_built_on_the_helpers_is_accepted(grade, tmp_path):
 # ------------------------------------------------------------------------------------------- what was submitted
 
 
-def test_a_student_is_named_by_a_file_or_by_a_folder(grade, tmp_path):
+def test_a_student_is_a_file_or_folder_name(grade, tmp_path):
     write(
         tmp_path,
         anna="x",
@@ -150,13 +150,13 @@ def test_a_student_is_named_by_a_file_or_by_a_folder(grade, tmp_path):
     ["", "hello", "[1, 2]", "{}", '{"worksheets": []}', "[" * 100_000, '{"cells": [{}]}', '{"cells": 3}', "\\ud800"]
     + ['{"cells": [{"cell_type": "code", "source": "\\ud800"}]}', '{"cells": [{"cell_type": "code", "source": 3}]}'],
 )
-def test_what_is_no_notebook_is_said_in_the_table(grade, tmp_path, text):
+def test_the_table_names_what_is_no_notebook(grade, tmp_path, text):
     write(tmp_path, anna=text)
     with pytest.raises(ValueError, match="not a notebook, or a damaged one"):
         grade.code_cells(tmp_path / "anna.ipynb")
 
 
-def test_the_solutions_of_the_lesson_are_left_out_even_without_their_tags(grade, tmp_path):
+def test_untagged_solutions_are_left_out_too(grade, tmp_path):
     lesson = ROOT / "notebooks" / "03_running_averages.ipynb"
     untagged = json.loads(lesson.read_text(encoding="utf-8"))
     for cell in untagged["cells"]:
@@ -168,7 +168,7 @@ def test_the_solutions_of_the_lesson_are_left_out_even_without_their_tags(grade,
         assert "momentum * x.var(axis=0, ddof=1)" not in text
 
 
-def test_every_exercise_belongs_to_one_lesson_and_a_notebook_is_known_by_them(grade):
+def test_exercises_belong_to_one_lesson_each(grade):
     lessons = grade.all_lessons()
     names = [name for exercises in lessons.values() for name in exercises]
     assert len(names) == len(set(names))
@@ -185,7 +185,7 @@ def test_every_exercise_belongs_to_one_lesson_and_a_notebook_is_known_by_them(gr
         (["1 + 1"], None, "it names no exercise of any lesson"),
     ],
 )
-def test_another_notebook_than_the_one_asked_for_is_said_to_be_so(grade, tmp_path, sources, wanted, note):
+def test_another_notebook_than_asked_for_is_named(grade, tmp_path, sources, wanted, note):
     write(tmp_path, anna=notebook(*sources))
     options = SimpleNamespace(folder=tmp_path)
     row = grade.grade("anna", tmp_path / "anna.ipynb", grade.all_lessons(), wanted, options)
@@ -204,14 +204,14 @@ def test_no_cell_of_the_table_is_a_formula(grade, tmp_path, start):
     assert not any(cell[:1] in ("=", "+", "-", "@", "\t", "\r", "\n", " ") for cell in cells)
 
 
-def test_a_cell_of_the_table_is_one_short_line_without_control_characters(grade):
+def test_a_table_cell_is_one_short_clean_line(grade):
     text = grade.plain("a\nb\x00\x1b[31m\u202e\ud800" + "x" * 1000)
     assert text.startswith("a b??[31m??x")
     assert len(text) == 300
     text.encode()
 
 
-def test_the_table_does_not_depend_on_who_was_graded_first_and_tells_of_two_notebooks(grade):
+def test_the_table_ignores_the_order_of_grading(grade):
     lessons = {"03_running_averages": [FIRST]}
     rows = [grade.Row(s, f"{s}/{n}", "03_running_averages", {FIRST: "PASS"}) for s in "ba" for n in "21"][:3]
     lines = grade.table(rows, lessons)

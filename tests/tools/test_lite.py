@@ -39,7 +39,7 @@ THEIRS = {
 OURS = {"normalization-helpers": {"name": "normalization-helpers", "file_name": "ours.whl", "depends": ["numpy"]}}
 
 
-def test_a_lesson_is_the_learners_copy_trusted_and_in_whole_texts():
+def test_the_lesson_is_the_learners_trusted_copy():
     copy = json.loads(workbook.copy_of(LESSON))
     served = lite.as_served(json.loads(workbook.copy_of(LESSON)))
     assert [cell["source"] for cell in served["cells"]] == [text(cell["source"]) for cell in copy["cells"]]
@@ -48,7 +48,7 @@ def test_a_lesson_is_the_learners_copy_trusted_and_in_whole_texts():
     assert served["metadata"][workbook.KEY] == copy["metadata"][workbook.KEY]
 
 
-def test_the_wheel_of_the_helpers_holds_their_files_and_is_the_same_each_time(tmp_path):
+def test_the_helpers_wheel_is_complete_and_reproducible(tmp_path):
     first = lite.make_wheel(tmp_path, "normalization-helpers", lite.files_of_helpers())
     data = first.read_bytes()
     assert lite.make_wheel(tmp_path, "normalization-helpers", lite.files_of_helpers()).read_bytes() == data
@@ -65,7 +65,7 @@ def write_python(tmp_path, monkeypatch, pyodide, **options):
     return missing, json.loads((tmp_path / "packages/pyodide-lock.json").read_text(encoding="utf-8"))["packages"]
 
 
-def test_packages_of_a_public_distribution_are_named_by_their_address(tmp_path, monkeypatch):
+def test_public_packages_are_named_by_address(tmp_path, monkeypatch):
     missing, packages = write_python(tmp_path, monkeypatch, "https://example.org/full/", incomplete=True)
     assert missing == {"wcwidth"}
     assert packages["numpy"]["file_name"] == "https://example.org/full/numpy.whl"
@@ -80,7 +80,7 @@ def test_matplotlib_comes_without_what_only_pdf_files_need(tmp_path, monkeypatch
     assert packages["matplotlib"]["depends"] == ["numpy"]
 
 
-def test_a_distribution_without_what_the_lessons_need_is_refused(tmp_path, monkeypatch):
+def test_distributions_lacking_what_lessons_need_are_refused(tmp_path, monkeypatch):
     with pytest.raises(PublishError, match="lacks wcwidth: take a full one"):
         write_python(tmp_path, monkeypatch, "https://example.org/full/")
 
@@ -90,7 +90,7 @@ def test_a_folder_without_pyodide_is_named(tmp_path):
         lite.read_lock(tmp_path)
 
 
-def test_the_folder_notes_what_its_lessons_are_and_whether_pages_lie_beside_them(tmp_path):
+def test_the_folder_notes_its_lessons_and_pages(tmp_path):
     out = tmp_path / "site" / "run"
     out.mkdir(parents=True)
     note = out / lite.ABOUT
@@ -101,7 +101,7 @@ def test_the_folder_notes_what_its_lessons_are_and_whether_pages_lie_beside_them
     assert json.loads(note.read_text()) == {"pages": "../", "lessons": {"01_one.ipynb": "abc"}}
 
 
-def test_lesson_00_asks_a_browser_for_what_it_must_have():
+def test_lesson_00_asks_what_a_browser_must_have():
     needed = tomllib.loads(lite.needs_in_a_browser())["project"]["dependencies"]
     assert {line.split(">=")[0] for line in needed} == set(lite.HELPERS)
 
@@ -109,7 +109,7 @@ def test_lesson_00_asks_a_browser_for_what_it_must_have():
 # ------------------------------------------------------------------------------------------------ the kernel
 
 
-def test_only_a_cell_that_draws_loads_matplotlib_and_only_once(monkeypatch):
+def test_only_drawing_cells_load_matplotlib_once(monkeypatch):
     kernel, loaded = types.SimpleNamespace(), []
 
     async def load(what):
@@ -134,7 +134,7 @@ def test_no_cell_draws_before_the_helpers_are_there(monkeypatch):
     assert not lessons_kernel.draws("show(fig, words)")
 
 
-def test_a_browser_without_memory_says_one_line_and_other_advice_stays(capsys):
+def test_a_browser_without_memory_says_one_line(capsys):
     shell = InteractiveShell()
     missing_name.install(shell)
     lessons_kernel.say_no_memory(shell)
@@ -148,14 +148,14 @@ def test_a_browser_without_memory_says_one_line_and_other_advice_stays(capsys):
 
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.stem)
-def test_headings_have_names_by_which_a_page_and_its_lesson_find_each_other(lesson):
+def test_headings_join_pages_and_their_lessons(lesson):
     """A formula or a link in a heading is one thing in the notebook's text and another on the page."""
     titles = [part.title for part in read_lesson(lesson).parts if part.level]
     keys = [re.sub(r"[^\w]+|_", "-", title.lower()) for title in titles]
     assert not [title for title in titles if re.search(r"[$\]<]", title)] and len(set(keys)) == len(keys)
 
 
-def test_helpers_draw_nothing_with_matplotlib_before_a_figure_is_made():
+def test_helpers_load_no_matplotlib_before_a_figure():
     code = "import sys, helpers; from helpers import show, new_figure, Explorer, lines, PALETTE; "
     code += "sys.platform = 'emscripten'; "
     code += "e = Explorer({'a': [1.0, 2.0]}, lambda a: [lines([0, 1], [0, a])], caption=lambda a: f'{a}'); "
@@ -164,7 +164,7 @@ def test_helpers_draw_nothing_with_matplotlib_before_a_figure_is_made():
     assert done.stdout == "False False\n", done.stderr
 
 
-def test_a_notebook_from_a_browser_is_graded_as_one_of_make_lab(tmp_path):
+def test_browser_and_lab_notebooks_are_graded_alike(tmp_path):
     nb = lite.as_served(json.loads(workbook.copy_of(LESSON)))
     stub = next(cell for cell in nb["cells"] if "exercise" in tags_of(cell) and "my_project" in cell["source"])
     stub["source"] = all_exercises()["my_project"].solution + '\n\ncheck_exercise("my_project", my_project)'

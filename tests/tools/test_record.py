@@ -71,7 +71,7 @@ WIDGET_STATE = "application/vnd.jupyter.widget-state+json"
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 
 
-def test_two_runs_of_a_notebook_have_the_same_bytes(record):
+def test_two_runs_give_the_same_bytes(record):
     first, second = (record.notebook_bytes(record.normalize(executed_notebook(seed))) for seed in (3, 4))
     assert first == second
     again = record.normalize(nbformat.reads(first.decode(), as_version=4))
@@ -79,7 +79,7 @@ def test_two_runs_of_a_notebook_have_the_same_bytes(record):
     assert first.endswith(b"}\n") and b"\r" not in first
 
 
-def test_recording_keeps_the_widgets_that_a_reader_can_meet(record):
+def test_recordings_keep_widgets_that_readers_meet(record):
     nb = record.normalize(executed_notebook(5))
     state = nb.metadata.widgets[WIDGET_STATE]["state"]
     names = sorted(model["model_name"] for model in state.values())
@@ -93,7 +93,7 @@ def test_recording_keeps_the_widgets_that_a_reader_can_meet(record):
     assert state[layout]["state"] == {"flex": "1"}, "what is null is filled in by the front end"
 
 
-def test_a_cell_that_comes_or_goes_changes_no_other_cells_widgets(record):
+def test_adding_a_cell_changes_no_other_cells_widgets(record):
     """Two cells show boxes that share one layout; then a third stands before them."""
 
     def ids_of(*cells):
@@ -116,7 +116,7 @@ def test_a_cell_that_comes_or_goes_changes_no_other_cells_widgets(record):
     assert (views_after, models_after) == (views, models)
 
 
-def test_a_model_that_only_another_one_refers_to_is_kept_once(record):
+def test_an_indirectly_used_model_is_kept_once(record):
     """As the code that all widgets of a kind share: never displayed, named in their state."""
     nb = executed_notebook(3)
     models = nb.metadata.widgets[WIDGET_STATE]["state"]
@@ -130,7 +130,7 @@ def test_a_model_that_only_another_one_refers_to_is_kept_once(record):
     assert [model["state"]["code"] for model in users] == [f"IPY_MODEL_{code}"] * 2
 
 
-def test_only_the_widget_state_is_stored_in_long_lines(record):
+def test_only_widget_state_has_long_lines(record):
     nb = record.normalize(executed_notebook(3))
     text = record.notebook_bytes(nb).decode()
     assert json.loads(text) == json.loads(nbformat.writes(nb))
@@ -152,7 +152,7 @@ def test_only_the_widget_state_is_stored_in_long_lines(record):
         ("all 3 values match", "all 4 values match", False),
     ],
 )
-def test_a_measured_value_that_hardly_moved_stays_as_it_is_stored(record, stored, new, kept):
+def test_measured_values_that_hardly_moved_stay_stored(record, stored, new, kept):
     def notebook(line):
         output = nbformat.v4.new_output("stream", text=f"first\nPASS - in 2 batches: {line}\nlast\n")
         return nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("x", id="a", outputs=[output])])
@@ -199,7 +199,7 @@ def write_notebook(path, *sources):
 
 
 @everything
-def test_a_failing_check_makes_nbclient_fail_and_a_recording_is_all_or_nothing(tmp_path):
+def test_a_failing_check_stops_nbclient_and_recording(tmp_path):
     tiny, planted = tmp_path / "tiny.ipynb", tmp_path / "planted.ipynb"
     write_notebook(tiny, "import ipywidgets\nipywidgets.IntSlider(description='a')", "print('one')")
     write_notebook(planted, SETUP, "# one is two\ncheck_true('one is two', 1 == 2)")

@@ -55,7 +55,7 @@ def test_the_inputs_are_those_of_the_tool():
 
 
 @for_each("key", ["x", "dy", "gamma", "beta", "half", "half_gamma", "updates", "large_mean"])
-def test_the_inputs_are_exact_in_32_bits_and_those_of_16_bits_in_16(key):
+def test_the_inputs_are_exact_in_their_formats(key):
     dtype = np.float16 if key.startswith("half") else np.float32
     np.testing.assert_array_equal(INPUTS[key].astype(dtype).astype(float), INPUTS[key])
 
@@ -72,7 +72,7 @@ def test_a_layer_holds_every_answer_in_its_shape(name, norm, eps):
     assert ("one_value" in values) == (norm in ("batch_norm", "instance_norm"))
 
 
-def test_the_file_is_small_and_a_value_stands_on_one_line():
+def test_the_file_is_small_with_values_on_lines():
     text = references.STORED.read_text(encoding="utf-8")
     assert len(text) < 20_000
     assert references.as_text(STORED) == text
@@ -83,7 +83,7 @@ def test_the_file_is_small_and_a_value_stands_on_one_line():
 
 
 @every_layer
-def test_output_and_gradients_are_ours_with_the_frameworks_eps(name, norm, eps):
+def test_outputs_and_gradients_match_frameworks_at_their_eps(name, norm, eps):
     axis = 1 if norm in CHANNEL_NORMS else -1
     x, dy = (np.moveaxis(INPUTS[key], -1, axis) for key in ("x", "dy"))
     gamma, beta = INPUTS["gamma"], INPUTS["beta"]
@@ -102,7 +102,7 @@ def test_eps_stands_inside_the_root(name, norm, eps):
 
 
 @every_layer
-def test_a_large_mean_is_lost_where_the_variance_takes_one_pass(name, norm, eps):
+def test_one_pass_loses_a_large_mean(name, norm, eps):
     large = np.float32(INPUTS["large_mean"])
     if norm == "rms_norm":
         expected = large / np.sqrt(np.mean(large.astype(float) ** 2) + eps)
@@ -140,7 +140,7 @@ def test_a_single_value_becomes_beta_or_an_error(name):
 
 @for_each(("name", "channel_axis"), [("pytorch", 1), ("keras", 2), ("flax", 2)])
 @for_each("norm", NORMS)
-def test_one_nan_spreads_as_ours_does_with_the_channels_on_that_axis(name, channel_axis, norm):
+def test_one_nan_spreads_as_in_our_norms(name, channel_axis, norm):
     x = np.random.default_rng(0).normal(size=(2, 4, 4))
     x[0, 0, 0] = np.nan
     axis = channel_axis if norm in CHANNEL_NORMS else 1
@@ -150,7 +150,7 @@ def test_one_nan_spreads_as_ours_does_with_the_channels_on_that_axis(name, chann
 
 
 @pytest.mark.parametrize("name", ["pytorch", "keras", "flax"])
-def test_built_in_rms_norms_multiply_by_gamma_before_they_cast_down(name):
+def test_built_in_rms_norms_apply_gamma_before_casting(name):
     x, gamma = INPUTS["half"], INPUTS["half_gamma"]
     last = rms_norm_cast(x, gamma, order="gemma", dtype="float16")
     first = rms_norm_cast(x, gamma, order="llama", dtype="float16")
@@ -158,7 +158,7 @@ def test_built_in_rms_norms_multiply_by_gamma_before_they_cast_down(name):
     np.testing.assert_allclose(answered(name, "rms_norm", "half"), last, rtol=1e-6)
 
 
-def test_pytorchs_rms_norm_takes_the_eps_of_the_type_it_computes_in():
+def test_pytorchs_rms_norm_uses_its_computing_types_eps():
     for dtype, y in STORED["pytorch"]["rms_norm"]["small_by_dtype"].items():
         s = INPUTS["small_float64"][0] if dtype == "float64" else INPUTS["small"][1]
         eps = np.finfo(np.float64 if dtype == "float64" else np.float32).eps
@@ -175,11 +175,11 @@ def test_kernels_are_turned_as_the_lesson_says():
 
 
 @pytest.mark.parametrize("name", ["pytorch", "keras", "flax"])
-def test_spectral_norm_after_many_calls_is_the_exact_one(name):
+def test_many_calls_make_spectral_norm_exact(name):
     np.testing.assert_allclose(STORED[name]["weights"]["spectral_norm"], spectral_norm(INPUTS["weight"]).w, rtol=1e-5)
 
 
-def test_a_new_weight_norm_keeps_the_weight_in_pytorch_and_makes_its_rows_unit_in_flax():
+def test_new_weight_norms_differ_between_pytorch_and_flax():
     w = INPUTS["weight"]
     np.testing.assert_allclose(STORED["pytorch"]["weights"]["weight_norm"], w, rtol=1e-6)
     np.testing.assert_allclose(STORED["flax"]["weights"]["weight_norm"], weight_norm(w, np.ones(2), axis=0), rtol=1e-6)
@@ -208,7 +208,7 @@ def test_the_lessons_card_lists_these_eps():
 # -------------------------------------------------------------------------------------------------------- the tool
 
 
-def test_a_change_is_said_with_both_values_and_a_rounding_is_none():
+def test_a_change_shows_both_values_but_ignores_rounding():
     old = {"norm": {"y": [1.0, 2.0], "shape": [3, 4]}, "version": "1.0"}
     new = {"norm": {"y": [1.000001, 2.0], "shape": [4, 3]}, "version": "1.1", "more": 5.0}
     assert references.differences(old, new) == [
@@ -222,7 +222,7 @@ def test_a_change_is_said_with_both_values_and_a_rounding_is_none():
     assert references.differences({"y": [1.0]}, {"y": [1.0, 1.0]}) != []
 
 
-def test_what_differs_by_a_rounding_keeps_its_stored_digits():
+def test_rounding_differences_keep_stored_digits():
     old = {"norm": {"y": [1.0, 2.0], "z": 3.0}}
     assert references.kept(old, {"norm": {"y": [1.000001, 2.0], "z": 4.0}}) == {"norm": {"y": [1.0, 2.0], "z": 4.0}}
     assert references.kept(None, {"y": 1.0}) == {"y": 1.0}
@@ -238,7 +238,7 @@ def copied(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_without_a_framework_everything_stays_and_each_is_named(copied, monkeypatch, capsys):
+def test_missing_frameworks_are_named_and_stay(copied, monkeypatch, capsys):
     before = [(copied / name).read_bytes() for name in ("frameworks.json", "README.md")]
     monkeypatch.setattr(references, "installed", list)
     assert references.main([]) == 0
@@ -249,7 +249,7 @@ def test_without_a_framework_everything_stays_and_each_is_named(copied, monkeypa
     ]
 
 
-def test_a_changed_value_is_said_and_stored_with_the_checksum(copied, monkeypatch, capsys):
+def test_a_changed_value_is_stored_with_its_checksum(copied, monkeypatch, capsys):
     monkeypatch.setattr(references, "installed", lambda: ["flax"])
     changed = json.loads(json.dumps(STORED["flax"]))
     changed["batch_norm"]["running"] = [0.1, 1.3]

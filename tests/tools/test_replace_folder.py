@@ -17,7 +17,7 @@ def files_in(folder):
     return sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
 
 
-def test_a_new_an_empty_and_a_made_folder_are_taken(made, tmp_path):
+def test_new_empty_and_made_folders_are_accepted(made, tmp_path):
     out = tmp_path / "out"
     replace_folder(made, out)
     (out / "old.html").write_text("of a lesson that is gone")
@@ -28,13 +28,13 @@ def test_a_new_an_empty_and_a_made_folder_are_taken(made, tmp_path):
     assert files_in(tmp_path / "empty") == ["index.html"]
 
 
-def test_a_folder_that_holds_only_a_made_folder_is_taken(made, tmp_path):
+def test_a_folder_holding_only_a_made_folder_works(made, tmp_path):
     replace_folder(made, tmp_path / "site" / "slides")
     replace_folder(made, tmp_path / "site")
     assert files_in(tmp_path / "site") == ["index.html"]
 
 
-def test_a_folder_to_keep_stays_if_it_was_made_here(made, tmp_path):
+def test_a_kept_folder_stays_if_made_here(made, tmp_path):
     out = tmp_path / "site"
     replace_folder(made, out)
     replace_folder(made, out / "run")
@@ -46,7 +46,7 @@ def test_a_folder_to_keep_stays_if_it_was_made_here(made, tmp_path):
 
 
 @pytest.mark.parametrize("beside_a_made_folder", [False, True])
-def test_a_folder_with_files_of_somebody_is_refused_and_stays(made, tmp_path, beside_a_made_folder):
+def test_a_folder_with_foreign_files_is_refused(made, tmp_path, beside_a_made_folder):
     mine = tmp_path / "Documents"
     mine.mkdir()
     (mine / "thesis.txt").write_text("years of work")

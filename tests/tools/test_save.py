@@ -53,13 +53,13 @@ def stored(nb):
     return set(nb["metadata"]["widgets"][STATE]["state"])
 
 
-def test_an_unrun_lesson_keeps_its_state_when_only_live_widgets_are_sent(complete):
+def test_an_unrun_lesson_keeps_its_stored_state(complete):
     disk = lesson("a", "b", a=model(children=["IPY_MODEL_c"]), b=model(), c=model())
     for sent in (lesson("a", "b"), {**lesson("a", "b"), "metadata": {"widgets": {STATE: {"state": {}}}}}):
         assert json.dumps(complete(sent, disk)["metadata"]) == json.dumps(disk["metadata"])
 
 
-def test_a_run_lesson_keeps_only_the_widgets_of_the_run(complete):
+def test_a_run_lesson_keeps_only_its_runs_widgets(complete):
     disk = lesson("a", a=model(children=["IPY_MODEL_c"]), c=model())
     assert stored(complete(lesson("x", x=model(at=3), closed=model()), disk)) == {"x"}
 
@@ -69,7 +69,7 @@ def test_a_half_run_lesson_keeps_both(complete):
     assert stored(complete(lesson("x", "b", x=model()), disk)) == {"x", "b"}
 
 
-def test_the_state_that_is_sent_goes_before_the_one_on_disk(complete):
+def test_sent_state_goes_before_stored_state(complete):
     nb = complete(lesson("a", a=model(at=3)), lesson("a", a=model(at=0)))
     assert nb["metadata"]["widgets"][STATE]["state"]["a"]["state"] == {"at": 3}
 
@@ -89,7 +89,7 @@ def test_widgets_in_an_output_widget_are_kept(complete):
     assert stored(complete(lesson("a", a=model("OutputModel", outputs=[inside]), b=model()))) == {"a", "b"}
 
 
-def test_a_link_is_kept_with_both_its_ends_only(complete):
+def test_a_link_needs_both_of_its_ends(complete):
     ends = {"source": ["IPY_MODEL_a", "value"], "target": ["IPY_MODEL_b", "at_0"]}
     models = {"a": model(), "b": model(), "ab": model("DirectionalLinkModel", **ends)}
     assert stored(complete(lesson("a", "b"), lesson("a", "b", **models))) == {"a", "b", "ab"}
@@ -97,7 +97,7 @@ def test_a_link_is_kept_with_both_its_ends_only(complete):
 
 
 @pytest.mark.parametrize("models", [{}, {"a": model(code="IPY_MODEL_nowhere")}])
-def test_a_widget_that_is_nowhere_leaves_picture_caption_and_how_to_wake_it(complete, models):
+def test_a_missing_widget_leaves_picture_caption_and_advice(complete, models):
     nb = complete(lesson("a", **models), lesson("b", b=model()))
     picture, note = nb["cells"][0]["outputs"]
     assert picture["data"] == {"image/png": "cGljdHVyZQ==", "text/plain": "caption of a"}
@@ -115,7 +115,7 @@ def test_a_question_that_is_nowhere_leaves_its_text(complete):
     assert question["data"] == {"text/plain": "Which axis?"} and note["text"].startswith("To activate this")
 
 
-def test_the_state_of_another_lesson_is_not_taken_for_ours(complete):
+def test_another_lessons_state_is_not_ours(complete):
     """Recorded lessons number their widgets alike, and *Save As* may write one lesson over another."""
     nb = complete(lesson("a: ours"), lesson("a: theirs", a=model()))
     assert VIEW not in nb["cells"][0]["outputs"][0]["data"]
@@ -166,7 +166,7 @@ def on_disk(server):
     return json.loads(server.file.read_text(encoding="utf-8"))
 
 
-def test_a_save_takes_what_is_missing_from_the_file(server):
+def test_a_save_restores_what_the_file_has(server):
     server.file.write_text(json.dumps(lesson("a", "b", a=model(), b=model())))
     server.put(lesson("x", "b", x=model()))
     assert stored(on_disk(server)) == {"x", "b"} and server.lines == ["Notebook lesson.ipynb is not trusted"]
@@ -181,7 +181,7 @@ def test_a_save_works_whatever_is_on_disk(server, before):
 
 
 @pytest.mark.parametrize("widgets", [3, {STATE: []}, {STATE: {"state": [1]}}, {STATE: {"state": {"a": 7}}}])
-def test_a_save_is_never_stopped_by_us_and_says_so_in_one_line(server, widgets):
+def test_saving_never_stops_and_says_so_briefly(server, widgets):
     nb = {**lesson("a"), "metadata": {"widgets": widgets}}
     server.put(copy.deepcopy(nb))
     assert on_disk(server)["metadata"] == nb["metadata"] and on_disk(server)["cells"][0]["outputs"]
@@ -196,7 +196,7 @@ def test_other_files_are_saved_as_they_come(server, tmp_path):
     assert (tmp_path / "note.txt").read_text() == "cells" and server.lines == []
 
 
-def test_a_notebook_that_lost_its_state_elsewhere_opens_without_it_and_its_file_is_not_touched(server):
+def test_a_notebook_without_state_opens_unchanged(server):
     server.file.write_text(json.dumps(lesson("a")))
     before = server.file.read_bytes()
     opened = server.get()
@@ -204,7 +204,7 @@ def test_a_notebook_that_lost_its_state_elsewhere_opens_without_it_and_its_file_
     assert server.file.read_bytes() == before
 
 
-def test_what_was_trusted_when_saved_is_trusted_when_opened_and_what_was_not_is_not(server):
+def test_trust_survives_saving_and_opening(server):
     """The signature is that of the file as we complete it."""
     server.file.write_text(json.dumps(lesson("a", a=model())))
     nb = lesson("x", "a", x=model())
@@ -215,7 +215,7 @@ def test_what_was_trusted_when_saved_is_trusted_when_opened_and_what_was_not_is_
         assert [cell["metadata"]["trusted"] for cell in server.get()["cells"]] == [trusted, trusted]
 
 
-def test_an_error_in_mid_save_leaves_the_old_file(server, monkeypatch):
+def test_an_error_while_saving_keeps_the_old_file(server, monkeypatch):
     server.put(lesson("a", a=model()))
     before = server.file.read_bytes()
 
@@ -230,7 +230,7 @@ def test_an_error_in_mid_save_leaves_the_old_file(server, monkeypatch):
 
 
 @everything
-def test_a_crash_in_mid_save_leaves_the_old_file_for_the_next_day(tmp_path):
+def test_a_crash_while_saving_keeps_the_old_file(tmp_path):
     workbook = tmp_path / "workbook"
     workbook.mkdir()
     (tmp_path / "notebooks").mkdir()
@@ -252,14 +252,14 @@ contents.save({{"type": "notebook", "content": nbformat.v4.new_notebook()}}, "mi
     assert json.loads((workbook / "mine.ipynb").read_text()) == lesson("a", a=model())
 
 
-def test_one_address_is_used_unless_the_learner_names_another(server):
+def test_one_address_is_used_by_default(server):
     assert server.app.ip == "127.0.0.1"
     other = SimpleNamespace(**{**vars(server.app), "ip": "0.0.0.0"})
     load_tool("lesson_server")._load_jupyter_server_extension(other)
     assert other.ip == "0.0.0.0"
 
 
-def test_an_original_says_so_and_the_file_does_not(server, tmp_path):
+def test_an_original_says_so_but_its_file_not(server, tmp_path):
     (tmp_path / "notebooks").mkdir()
     path = "notebooks/05_rms_norm.ipynb"
     nb = lesson("a", a=model())
@@ -294,7 +294,7 @@ def jupyter_folders(tmp_path):
 
 
 @everything
-def test_make_lab_prints_its_address_with_an_empty_token_and_saves_widgets(tmp_path, jupyter_folders):
+def test_make_lab_prints_its_address_and_saves_widgets(tmp_path, jupyter_folders):
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -380,7 +380,7 @@ def last(said):
     return said.splitlines()[-1] if said else ""
 
 
-def test_a_cell_that_misses_another_says_which_to_run(kernel):
+def test_a_cell_missing_another_says_which_to_run(kernel):
     """One kernel, in the order of a forgetful learner."""
     words = load_tool("missing_name")
     assert kernel("own", "assert own_startup and not [n for n in dir() if n in ('_start', 'pathlib', 'os')]") == ""
@@ -412,7 +412,7 @@ def test_other_errors_are_shown_as_they_are(kernel, cell, code, end):
     assert end in re.sub(r"\x1b\[[0-9;]*m", "", last(kernel(cell, code)))
 
 
-def test_a_notebook_that_is_no_lesson_gets_no_advice():
+def test_notebooks_that_are_no_lessons_get_no_advice():
     words = load_tool("missing_name")
     cells = [{"cell_type": "code", "id": "a", "source": ["import numpy as np\n", "x = 1"]}]
     assert words.advice("x", {"cells": cells}) is None
@@ -422,7 +422,7 @@ def test_a_notebook_that_is_no_lesson_gets_no_advice():
     assert words.advice("y", {"cells": cells + [{"cell_type": "code", "source": "%magic"}]}) is None
 
 
-def test_the_startup_file_does_nothing_to_a_plain_python():
+def test_the_startup_file_leaves_plain_python_alone():
     """A terminal in JupyterLab inherits the variable."""
     environ = load_tool("lab").environment(os.environ)
     run = subprocess.run(

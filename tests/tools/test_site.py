@@ -66,21 +66,19 @@ def html_of(cell, k=0):
         (code("summary()"), "summary", None),
     ],
 )
-def test_code_of_pictures_and_solutions_is_folded_and_a_line_that_only_shows_a_widget_is_left_out(
-    cell, role, tag, tmp_path
-):
+def test_picture_and_solution_code_is_folded(cell, role, tag, tmp_path):
     assert role_of(cell) == role
     (made,) = page(tmp_path, cell, models={"a": {"model_name": "AnyModel", "state": {}}})[:1]
     assert made["metadata"]["tags"] == cell["metadata"]["tags"] + [tag] * bool(tag)
 
 
-def test_a_text_that_answers_stands_between_two_marks_where_links_lead_to_pages(tmp_path):
+def test_answering_texts_stand_between_marks_on_pages(tmp_path):
     plain, answer = page(tmp_path, words('<a href="02_x.ipynb#a">x</a>'), words("Because.", "answer"))
     assert plain["source"] == '<a href="02_x.html#a">x</a>'
     assert answer["source"] == "<!-- answer -->\n\nBecause.\n\n<!-- end of answer -->"
 
 
-def test_a_picture_is_a_file_with_its_words_as_caption_and_alternative_text(tmp_path):
+def test_a_picture_file_has_caption_and_alternative_text(tmp_path):
     (cell,) = page(tmp_path, code("show(fig)", [figure("3 < 4"), printed("3 < 4\n")]))
     assert len(cell["outputs"]) == 1, "the caption stands once"
     assert html_of(cell).count("3 &lt; 4") == 2
@@ -88,7 +86,7 @@ def test_a_picture_is_a_file_with_its_words_as_caption_and_alternative_text(tmp_
     assert file.read_bytes().startswith(b"\x89PNG") and file.name in html_of(cell)
 
 
-def test_a_widget_has_a_place_with_what_stands_there_until_it_lives_and_its_state_on_the_page(tmp_path):
+def test_a_widget_has_a_place_and_page_state(tmp_path):
     models = {"a": {"model_name": "AnyModel", "state": {"code": "IPY_MODEL_b", "text": "</script>"}}}
     models |= {"b": {"model_name": "WidgetModel", "state": {}}, "c": {"model_name": "Other", "state": {}}}
     cell = code("Quiz()", [widget("a", **{"text/html": "<p>Question?</p>", "text/plain": "Question?"})])
@@ -101,12 +99,12 @@ def test_a_widget_has_a_place_with_what_stands_there_until_it_lives_and_its_stat
     assert "widgets" not in build_site.lesson_page(lesson(cell, models=models), tmp_path)["metadata"]
 
 
-def test_links_to_other_lessons_lead_to_pages_and_links_elsewhere_stay():
+def test_lesson_links_lead_to_pages_and_others_stay():
     made = cells.with_links_to_pages({"links": ['href="02_batch_dependence.ipynb#top"', "https://a.b/02_x.ipynb"]})
     assert made["links"] == ['href="02_batch_dependence.html#top"', "https://a.b/02_x.ipynb"]
 
 
-def test_services_are_offered_only_where_the_address_of_the_repository_is_known():
+def test_services_are_offered_only_with_an_address():
     silent = build_site.head("01_x", "")
     assert "make lab" in silent and "download/01_x.ipynb" in silent
     assert "binder" not in silent and "colab" not in silent and "clone" not in silent and "http" not in silent
@@ -118,12 +116,12 @@ def test_services_are_offered_only_where_the_address_of_the_repository_is_known(
     assert "make -C norms lab" in elsewhere and "binder" not in elsewhere
 
 
-def test_the_block_has_no_blank_line_which_would_end_its_html():
+def test_the_html_block_has_no_blank_line():
     for repository in ("", "https://github.com/ada/norms"):
         assert "\n\n" not in build_site.head("01_x", repository)
 
 
-def test_what_fills_the_lines_of_progress_is_the_code_of_the_widgets_and_has_no_text_of_a_question():
+def test_progress_lines_need_only_widget_code():
     script = build_site.how_far_script()
     bundle = (ROOT / "tools" / "publish" / "web" / "bundle" / "how_far.js").read_text(encoding="utf-8")
     assert bundle in script and "helpers/widgets/answers.js" in bundle
@@ -135,7 +133,7 @@ def test_what_fills_the_lines_of_progress_is_the_code_of_the_widgets_and_has_no_
 SCRIPT = '<script src="_static/how_far.js"></script>'
 
 
-def test_a_lesson_and_the_list_have_an_empty_line_for_the_progress_with_the_script_after_it(tmp_path):
+def test_progress_has_an_empty_line_before_its_script(tmp_path):
     head = build_site.head("01_axis_intuition", "")
     assert 'data-lesson="01_axis_intuition"></' in head and head.endswith(SCRIPT)
     index = build_site.other_pages([lesson_of(path) for path in LESSONS], tmp_path)["index"]
@@ -143,7 +141,7 @@ def test_a_lesson_and_the_list_have_an_empty_line_for_the_progress_with_the_scri
     assert min(places) > 0 and index.index(SCRIPT) > max(places) and index.count("<script src") == 1
 
 
-def test_the_lines_of_the_search_leave_out_scripts_and_folds():
+def test_search_lines_leave_out_scripts_and_folds():
     pytest.importorskip("docutils")
     from tools.publish import search_lines
 
@@ -151,7 +149,7 @@ def test_the_lines_of_the_search_leave_out_scripts_and_folds():
     assert [line for line in search_lines.lines_of_html(source) if line] == ["A mean < 1", "end"]
 
 
-def test_the_pages_that_are_no_lessons_show_what_a_lesson_shows_and_lead_to_every_lesson(tmp_path):
+def test_other_pages_show_what_lessons_show(tmp_path):
     pages = build_site.other_pages([lesson_of(path) for path in LESSONS], tmp_path)
     assert set(pages) == {"index", "explorers", "progress", "claims"}
     explorers = pages.pop("explorers")
@@ -166,12 +164,12 @@ def test_the_pages_that_are_no_lessons_show_what_a_lesson_shows_and_lead_to_ever
     assert 'alt="' in pages["index"] and "](15_practice.ipynb)" not in pages["claims"]
 
 
-def test_a_page_whose_cell_no_lesson_has_says_so(tmp_path):
+def test_a_page_cell_missing_in_lessons_says_so(tmp_path):
     with pytest.raises(build_site.LessonError, match="'landing'"):
         build_site.other_page("landing", [lesson()], build_site.is_playground, tmp_path)
 
 
-def test_the_setting_in_pyproject_is_empty_until_an_address_is_public():
+def test_the_public_address_starts_empty():
     import tomllib
 
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["site"]
@@ -210,14 +208,14 @@ def covers(conf, *kinds):
     return [[named[id(n)] for n in one] if isinstance(one, conf.Cover) else named[id(one)] for one in section]
 
 
-def test_a_cover_reaches_to_the_next_cell_or_heading_but_not_beyond_the_end_of_a_tagged_text(conf):
+def test_covers_end_before_the_next_cell_or_heading(conf):
     assert covers(conf, "c", "a", "told", "c", "H") == ["c", ["a", "told"], "c", "H"]
     assert covers(conf, "c", "<", "told", ">", "next question", "c") == ["c", ["<", "told", ">"], "next question", "c"]
     assert covers(conf, "a", "<", "told", ">", "a", "more", "H") == [["a", "<", "told", ">", "a", "more"], "H"]
     assert covers(conf, "a", "told", "leads on:", "c") == [["a", "told"], "leads on:", "c"]
 
 
-def test_a_page_leads_to_the_lesson_that_runs_only_where_there_is_one():
+def test_a_page_links_only_to_existing_runnable_lessons():
     assert "Run in the browser" not in build_site.head("01_x", "")
     head = build_site.head("01_x", "", "run/", 26)
     assert 'href="run/lab/index.html?path=01_x.ipynb"' in head and "downloads about 26 MB" in head
@@ -225,7 +223,7 @@ def test_a_page_leads_to_the_lesson_that_runs_only_where_there_is_one():
     assert lite.megabytes(plain.nb) < lite.megabytes(picture.nb)
 
 
-def test_the_landing_page_names_the_ways_in_that_there_are(tmp_path):
+def test_the_landing_page_names_existing_ways_in(tmp_path):
     known = {"lessons": [lesson()], "shown": "", "state": "", "megabytes": 1}
     two, three = (build_site.fill("landing.md", run=run, **known) for run in ("", "run/"))
     assert "There are two ways in" in two and "run/" not in two

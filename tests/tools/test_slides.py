@@ -96,7 +96,7 @@ LONG = "Word " + "word " * build_slides.LEAD_WORDS + "end."
 # ------------------------------------------------------------------------------------------------ columns
 
 
-def test_a_section_is_a_column_and_a_deeper_one_an_optional_column_of_its_own():
+def test_deeper_sections_are_optional_columns():
     text = [
         "## 1 One\n\na",
         "### Inside\n\nb",
@@ -115,14 +115,14 @@ def test_a_section_is_a_column_and_a_deeper_one_an_optional_column_of_its_own():
     assert made[2].name == "Why?" and "<h2>More</h2>" in body(made[2].slides[-1])
 
 
-def test_a_deck_begins_with_title_and_agenda_and_ends_at_home():
+def test_a_deck_begins_with_title_and_ends_home():
     made = columns_of(words("## 1 One\n\na"), words("## Exercises\n\nb"), words("## Your notes\n\nIn your words."))
     assert [slide.kind for slide in made[0].slides] == ["title", "agenda"]
     assert [column.title for column in made[1:]] == ["1 One", "At home"]
     assert "In your words." in body(made[-1].slides[0])
 
 
-def test_a_section_ends_in_its_discussion_on_which_the_takeaway_appears():
+def test_a_section_ends_in_discussion_and_takeaway():
     cells = [words("## 1 One\n\nLook.", discussion=DISCUSSION), words("**Takeaway.** This:\n\n$$x$$\n\n## 2 Two\n\nb")]
     slide = slides_of(*cells)[1]
     assert slide.kind == "discuss" and slide.discussion == DISCUSSION and "Both are." in notes(slide)
@@ -141,7 +141,7 @@ def test_references_share_slides_evenly():
     assert body(slide).count("<li>") == build_slides.REFERENCES
 
 
-def test_a_long_table_is_several_each_with_the_head():
+def test_a_long_table_repeats_its_head():
     rows = "\n".join(f"| {k} | {'word ' * 10} |" for k in range(30))
     slides = slides_of(words(f"## 1\n\n| k | v |\n| --- | --- |\n{rows}"))
     counts = [body(slide).count("<tr>") for slide in slides]
@@ -152,7 +152,7 @@ def test_a_long_table_is_several_each_with_the_head():
 # ------------------------------------------------------------------------------------------------ prose
 
 
-def test_what_it_takes_to_predict_stands_above_the_question_or_on_a_slide_before_it():
+def test_what_predictions_need_stands_before_them():
     (slide,) = slides_of(words("## 1\n\nA ruler has 1024 marks."), question())
     assert "1024 marks" in body(slide)
     before, slide = slides_of(words(f"## 1\n\nA ruler. {LONG}"), question())
@@ -164,7 +164,7 @@ def test_a_text_that_repeats_the_question_is_said():
     assert "Question a." in notes(slide) and "Question a." not in body(slide)
 
 
-def test_what_explains_a_result_stands_below_it_as_far_as_there_is_room_and_is_said_in_full():
+def test_explanations_stand_below_their_results():
     text = f"The first sentence. {LONG}"
     _, slide = slides_of(words("## 1\n\nx"), question(), code("print(1)", printed("1")), words(text))
     assert "The first sentence." in body(slide) and "end." not in body(slide) and "end." in notes(slide)
@@ -174,13 +174,13 @@ def test_what_explains_a_result_stands_below_it_as_far_as_there_is_room_and_is_s
     assert slide.kind == "explorer" and "Plain." in notes(slide)
 
 
-def test_the_task_stands_above_an_explorer_and_the_rest_is_said():
+def test_the_task_stands_above_its_explorer():
     (slide,) = slides_of(words("## 1\n\nLeft is a, right is b. **Move a far up.** What changes?"), explorer())
     assert "Move a far up." in slide.body[0] and "What changes?" in slide.body[0] and "Left is" not in body(slide)
     assert "Left is a" in notes(slide)
 
 
-def test_a_sentence_that_ends_in_a_colon_stands_above_what_it_announces():
+def test_a_colon_stands_above_what_it_announces():
     for block in ("- a\n- b", "$$x$$", "| a | b |\n| --- | --- |\n| 1 | 2 |", "> **Trap.** No."):
         (slide,) = slides_of(words(f"## 1\n\nThese two:\n\n{block}"))
         assert body(slide).startswith("<p>These two:</p>")
@@ -188,7 +188,7 @@ def test_a_sentence_that_ends_in_a_colon_stands_above_what_it_announces():
     assert body(slide).startswith("<p>Then:</p>")
 
 
-def test_formulas_in_notes_need_no_style_sheet_and_what_looks_like_html_in_one_stays_text():
+def test_formulas_in_notes_need_no_style_sheet():
     _, slide = slides_of(words("## 1\n\n$a<b$"), question(), code("f()", printed("1")), words(f"a. {LONG} $x$"))
     assert "class='mathml'>x" in notes(slide)
     assert "a&lt;b" in body(slides_of(words("## 1\n\nThe size of | x | is $a<b$."))[0])
@@ -201,12 +201,12 @@ def test_what_holds_in_a_notebook_only_is_said():
     assert "Press Shift+Enter" in notes(slide)
 
 
-def test_a_sentence_that_a_formula_interrupts_goes_on_below_it():
+def test_a_sentence_continues_below_its_formula():
     formula, slide = slides_of(words("## 1\n\nTheir ratio,\n\n$$r$$\n\nsays how far."), question())
     assert "says how far" in body(formula) and "says how far" not in body(slide)
 
 
-def test_the_only_line_of_a_section_and_a_takeaway_without_discussion_have_no_slide_of_their_own():
+def test_single_lines_and_takeaways_get_no_slide():
     (slide,) = slides_of(
         words("## 1\n\nSomebody gives you a function."), code("def f():\n    return 1", role="setup"), question()
     )
@@ -215,7 +215,7 @@ def test_the_only_line_of_a_section_and_a_takeaway_without_discussion_have_no_sl
     assert "Takeaway" in body(slide) and slide.kind == "section"
 
 
-def test_a_dot_inside_code_or_a_formula_ends_no_sentence():
+def test_dots_in_code_or_formulas_end_no_sentence():
     assert build_slides.sentences("Wu et al. (2018) did it.") == ["Wu et al. (2018) did it."]
     assert build_slides.sentences("Use `a. B` and $b. C$. Then go. Now?") == [
         "Use `a. B` and $b. C$.",
@@ -244,13 +244,13 @@ check_close("share", share, 2 / 3)
 """.strip()
 
 
-def test_code_is_shown_without_checks_long_definitions_and_what_only_they_use():
+def test_code_is_shown_without_checks_and_long_definitions():
     assert shown_code(CELL) == "total = long(2)\nprint(total)"
     assert shown_code("def short(x):\n    return x") == "def short(x):\n    return x"
     assert shown_code("check_true('a', x)") == ""
 
 
-def test_what_was_printed_is_parted_from_what_was_checked():
+def test_prints_and_checks_are_separated():
     text = "PASS - a: 1\n  and more\nmean 2\nPASS - b: 3\n"
     assert printed_words(text) == "mean 2\n" and checked_words(text) == "a: 1\n  and more\nb: 3\n"
 
@@ -264,7 +264,7 @@ def long_code():
     return "\n".join(f"x{k} = {k}" for k in range(9)) + "\nprint(x8)"
 
 
-def test_a_long_listing_gives_way_to_what_needs_its_room_and_a_short_one_stays():
+def test_long_listings_give_way_and_short_ones_stay():
     explained = "This **explains** it. " + "word " * 60
     for source, lines, stays in ((long_code(), 6, False), ("print(8)", 15, True)):
         cells = [question(), code(source, printed("8\n" * lines)), words(explained)]
@@ -278,7 +278,7 @@ def picture(height):
     return code("# Picture: bars", {"output_type": "display_data", "data": {"text/html": still}}, role="picture")
 
 
-def test_a_picture_joins_what_was_printed_before_it_if_both_fit():
+def test_pictures_join_earlier_prints_when_both_fit():
     cells = [words("## 1\n\nLook."), question(), code(long_code(), printed("8"))]
     *_, slide = slides_of(*cells, picture(300), words("So it is."))
     assert slide.kind == "figure" and 'class="code"' not in body(slide)
@@ -286,19 +286,19 @@ def test_a_picture_joins_what_was_printed_before_it_if_both_fit():
     assert [slide.kind for slide in slides_of(*cells, picture(500))] == ["question", "result", "figure"]
 
 
-def test_a_short_text_joins_the_explorer_that_it_leads_to():
+def test_a_short_text_joins_the_explorer_it_introduces():
     (slide,) = slides_of(words("## 1"), question(), words("It **was** so."), explorer())[1:]
     assert slide.kind == "explorer" and body(slide).index("was") < body(slide).index("data-model")
 
 
-def test_what_comes_next_and_what_has_no_room_below_the_card_is_said():
+def test_next_cards_and_lacking_room_are_announced():
     rows = "\n".join(f"| {k} | v |" for k in range(9))
     more = "\n".join(f"- point {k}" for k in range(9))
     (slide,) = slides_of(words(f"## Recap\n\n| k | v |\n| --- | --- |\n{rows}\n\n{more}\n\nNext: lesson 02."))
     assert slide.kind == "table" and "point 1" in notes(slide) and "Next" in notes(slide)
 
 
-def test_a_cell_that_only_checks_is_shown_only_where_it_answers_a_question():
+def test_check_only_cells_appear_where_they_answer_questions():
     checks = code("x = 1\ncheck_close('x', x, 1)", printed("PASS - x: 1\n"))
     assert kinds_of(words("## 1"), checks) == []
     hidden = code("# What it finds\ncheck_close('x', x, 1)", printed("PASS - x: 1\n"), role="picture")
@@ -308,12 +308,12 @@ def test_a_cell_that_only_checks_is_shown_only_where_it_answers_a_question():
         assert "x: 1" in body(slide) and "PASS" not in body(slide) and "check" not in body(slide)
 
 
-def test_printed_lines_break_only_where_they_are_longer_than_a_slide():
+def test_only_lines_longer_than_slides_break():
     assert "wrapped" not in build_slides.as_printed("x" * 100) and "wrapped" in build_slides.as_printed("x" * 101)
     assert 'class="printed big"' in build_slides.as_printed("accuracy 0.9\n")
 
 
-def test_the_code_of_pictures_setup_exercises_solutions_and_the_summary_does_not_appear():
+def test_pages_leave_out_code_of_pictures_and_solutions():
     cells = [
         code("# Setup: imports", role="setup"),
         code("# Picture: bars", printed("caption"), role="picture"),
@@ -329,19 +329,19 @@ def test_the_code_of_pictures_setup_exercises_solutions_and_the_summary_does_not
 # ------------------------------------------------------------------------------------------------ widgets
 
 
-def test_what_answers_a_question_comes_on_a_later_slide():
+def test_answers_come_on_later_slides():
     slides = slides_of(words("## 1\n\nLook."), code("x = 1"), question(), code("print(x)", printed("42")))
     assert [slide.kind for slide in slides] == ["result", "question", "result"]
     assert "42" not in body(slides[0]) + body(slides[1]) and "42" in body(slides[2])
 
 
-def test_the_notes_of_a_question_hold_the_right_letter_and_what_to_say_to_each_option():
+def test_notes_hold_letters_and_words_for_options():
     (slide,) = slides_of(words("## 1"), question())
     assert "Right: B." in notes(slide) and "<b>A</b> Short." in notes(slide) and "<b>B</b> The longest" in notes(slide)
     assert slide.question["key"] == "a" and "Right" not in body(slide)
 
 
-def test_a_skill_check_comes_a_question_at_a_time_and_keeps_its_answers_where_the_lesson_does():
+def test_a_skill_check_asks_questions_one_by_one():
     models = json.loads(json.dumps(MODELS))
     lesson = Lesson("01_t", {"cells": [words("# 01 T: t?"), words("## Skill check"), question("check")]})
     slides = build_slides.columns_of(lesson, lesson.nb["cells"], models)[1].slides
@@ -350,13 +350,13 @@ def test_a_skill_check_comes_a_question_at_a_time_and_keeps_its_answers_where_th
     assert "Question b?" in body(slides[0])
 
 
-def test_the_place_of_a_widget_keeps_room_for_its_longest_words():
+def test_a_widgets_place_fits_its_longest_words():
     slides = slides_of(words("## 1"), question(), explorer())
     assert 'data-longest="Not quite. The longest of all. m' in body(slides[0])
     assert 'data-longest="one and two"' in body(slides[1])
 
 
-def test_a_text_that_answers_comes_on_a_slide_after_the_question_and_leads_to_no_other():
+def test_answering_texts_come_after_their_questions_on_slides():
     answer = words("Because it is so.", tags=["answer"])
     slides = slides_of(words("## 1"), question(), answer, question())
     assert [slide.kind for slide in slides] == ["question", "text", "question"]
@@ -407,7 +407,7 @@ def tagged(nb, tag):
     return [cell for cell in nb["cells"] if tag in cell["metadata"].get("tags", [])]
 
 
-def test_no_deck_holds_a_solution_a_hint_or_a_stub(decks):
+def test_decks_hold_no_solutions_hints_or_stubs(decks):
     for name, (nb, deck) in decks.items():
         for cell in [*tagged(nb, "solution"), *tagged(nb, "exercise")]:
             assert build_slides.as_code(source_of(cell)) not in deck and source_of(cell) not in deck, name
@@ -439,7 +439,7 @@ def test_in_every_deck_the_answers_follow_their_predictions(decks):
     assert checked > 45
 
 
-def test_no_deck_shows_the_code_of_a_picture_and_every_picture_tells_what_it_shows(decks):
+def test_decks_show_pictures_with_words_but_no_code(decks):
     for name, (nb, deck) in decks.items():
         shown = deck[: deck.index('id="widget-state"')]
         for cell in tagged(nb, "picture"):
@@ -448,7 +448,7 @@ def test_no_deck_shows_the_code_of_a_picture_and_every_picture_tells_what_it_sho
         assert pictures and all(re.search(r'alt="[^"]{20,}', picture) for picture in pictures), name
 
 
-def test_the_minutes_in_the_notes_are_those_of_the_plan(decks):
+def test_notes_have_the_minutes_of_the_plan(decks):
     for path in LESSONS:
         deck = decks[path.stem][1]
         told = [(int(a), int(b), int(c)) for a, b, c in re.findall(r"Minute (\d+) to (\d+) of (\d+)", deck)]
@@ -459,7 +459,7 @@ def test_the_minutes_in_the_notes_are_those_of_the_plan(decks):
         assert {whole for *_, whole in told} == {sections[-1].total}
 
 
-def test_the_seconds_of_a_sections_slides_are_about_its_minutes(decks):
+def test_slide_seconds_add_up_to_minutes(decks):
     for name, (_, deck) in decks.items():
         columns = r'data-minutes="(\d+)" data-talk="(\d+)">(.*?)</section>\n</section>'
         for minutes, talk, slides in re.findall(columns, deck, re.DOTALL):
@@ -473,7 +473,7 @@ def test_a_deck_is_the_same_each_time(decks, tmp_path):
     assert once == build_slides.deck_page(lesson, tmp_path, "..")
 
 
-def test_the_first_slide_says_what_when_and_where_to_read(decks):
+def test_the_first_slide_says_what_when_where(decks):
     deck = decks["02_batch_dependence"][1]
     first = deck[: deck.index("</section>")]
     for part in (
@@ -485,7 +485,7 @@ def test_the_first_slide_says_what_when_and_where_to_read(decks):
         assert part in first
 
 
-def test_links_lead_to_other_decks_and_to_the_glossary_only_if_there_are_pages():
+def test_deck_links_need_pages_for_the_glossary():
     link = '<a href="02_batch_dependence.ipynb#x">02</a> <a href="../notebooks/glossary.md#eps">eps</a>'
     assert build_slides.with_links(link, "..") == (
         '<a href="02_batch_dependence.html#x">02</a> <a href="../glossary.html#eps">eps</a>'

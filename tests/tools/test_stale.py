@@ -36,7 +36,7 @@ def test_what_is_stored_today_is_not_stale():
     assert [stale.outdated(state, TODAY) for state in states()] == [None] * 5
 
 
-def test_a_new_question_a_new_word_and_a_lost_lesson_are_noticed():
+def test_new_questions_new_words_and_lost_lessons_show():
     axis = "01_axis_intuition"
 
     def reword(today):

@@ -61,7 +61,7 @@ def discussions(path):
 
 
 @for_each("path", LESSONS, ids=lambda path: path.stem)
-def test_every_section_has_a_question_for_the_class_and_what_a_good_answer_says(path):
+def test_sections_have_a_class_question_with_an_answer(path):
     for title, question, answer in discussions(path):
         assert question and answer, title
         assert "?" in question and len(question.split()) >= 12, question
@@ -132,7 +132,7 @@ def test_a_class_holds_what_fits(path):
 
 
 @for_each("path", LESSONS)
-def test_the_plan_names_every_section_and_every_optional_part(path):
+def test_the_plan_names_all_sections_and_options(path):
     lesson = lesson_of(path)
     sections = outline.sections_of(lesson.parts)
     headings = [part.title for part in lesson.parts if part.level == 2]
@@ -158,7 +158,7 @@ SMALL = {
 }
 
 
-def test_minutes_are_made_of_words_lines_questions_and_explorers():
+def test_minutes_count_words_lines_questions_and_explorers():
     sections = outline.sections_of(parts_of(SMALL, checks=4))
     assert [section.title for section in sections] == ["Opening", "1 First", "2 Second", "Skill check"]
     assert [section.minutes for section in sections] == [2, 4, 1, 4]
@@ -177,7 +177,7 @@ def test_shares_are_whole_and_lose_nothing():
 
 
 @for_each("path", LESSONS)
-def test_how_a_lesson_fits_a_class_is_said_in_the_numbers_of_its_plan(path):
+def test_the_plan_says_how_a_lesson_fits(path):
     lesson = lesson_of(path)
     sections = outline.sections_of(lesson.parts)
     said = " ".join(teaching.ways(sections))
@@ -188,7 +188,7 @@ def test_how_a_lesson_fits_a_class_is_said_in_the_numbers_of_its_plan(path):
 
 
 @for_each("path", LESSONS)
-def test_homework_takes_the_minutes_that_the_first_cell_states(path):
+def test_homework_takes_the_stated_minutes(path):
     lesson = lesson_of(path)
     exercises = outline.homework(lesson)
     assert sum(exercise.minutes for exercise in exercises) == lesson.homework_minutes
@@ -200,7 +200,7 @@ def test_homework_takes_the_minutes_that_the_first_cell_states(path):
 
 
 @for_each("path", LESSONS)
-def test_every_option_of_every_question_stands_with_what_to_say(files, path):
+def test_every_option_stands_with_what_to_say(files, path):
     lesson = lesson_of(path)
     page = files[f"{lesson.name}.html"]
     words = words_of(page)
@@ -213,7 +213,7 @@ def test_every_option_of_every_question_stands_with_what_to_say(files, path):
 
 
 @for_each("path", LESSONS)
-def test_predictions_come_in_the_order_of_the_lesson_and_once(files, path):
+def test_predictions_come_once_in_order(files, path):
     lesson = lesson_of(path)
     asked = [question["key"] for question in lesson.predictions(lesson.parts)]
     assert sorted(asked) == sorted(key for key, q in lesson.questions.items() if q["kind"] == "prediction")
@@ -226,7 +226,7 @@ def test_predictions_come_in_the_order_of_the_lesson_and_once(files, path):
 
 
 @for_each("path", LESSONS)
-def test_discussions_known_mistakes_and_homework_are_on_the_page(files, path):
+def test_discussions_mistakes_and_homework_are_on_the_page(files, path):
     lesson = lesson_of(path)
     words = words_of(files[f"{lesson.name}.html"])
     for section in outline.sections_of(lesson.parts):
@@ -239,7 +239,7 @@ def test_discussions_known_mistakes_and_homework_are_on_the_page(files, path):
 
 
 @for_each("path", LESSONS)
-def test_the_handout_has_card_takeaways_picture_and_place_for_notes(files, path):
+def test_the_handout_has_card_takeaways_and_notes(files, path):
     lesson = lesson_of(path)
     page = files[f"{lesson.name}_handout.html"]
     taken = teaching.takeaways(lesson.core)
@@ -256,7 +256,7 @@ def test_two_runs_give_the_same_files(files):
     assert again == files
 
 
-def test_every_link_leads_to_a_file_of_the_pack_or_a_place_on_the_page(files):
+def test_pack_links_lead_to_files_or_places(files):
     known = {*files, "teaching.css", "katex/katex.min.css"}
     for name, page in files.items():
         if isinstance(page, str):
@@ -267,7 +267,7 @@ def test_every_link_leads_to_a_file_of_the_pack_or_a_place_on_the_page(files):
     assert (teaching.WEB / "teaching" / "teaching.css").is_file()
 
 
-def test_the_index_leads_to_both_pages_of_every_lesson(files):
+def test_the_index_leads_to_both_pages(files):
     for path in LESSONS:
         assert f'href="{path.stem}.html"' in files["index.html"]
         assert f'href="{path.stem}_handout.html"' in files["index.html"]
@@ -276,13 +276,13 @@ def test_the_index_leads_to_both_pages_of_every_lesson(files):
 # ------------------------------------------------------------------------------------------------ texts
 
 
-def test_no_line_breaks_between_a_formula_and_the_sign_after_it():
+def test_no_line_breaks_between_formula_and_sign():
     line = teaching.markdown_filters(formula_as_it_stands)["line"]
     assert str(line("like $2^L$. So")) == 'like <span class="math inline">2^L.</span> So'
     assert str(line("$a$ and [b](c.ipynb)")) == '<span class="math inline">a</span> and b'
 
 
-def test_text_of_questions_has_no_formulas_and_no_html():
+def test_question_texts_have_no_formulas_or_html():
     words = teaching.markdown_filters(formula_as_it_stands)["words"]
     assert str(words("1 $ and 2 $, `a < b` <b>")) == "1 $ and 2 $, <code>a &lt; b</code> &lt;b&gt;"
 

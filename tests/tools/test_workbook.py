@@ -86,14 +86,14 @@ def test_running_a_copy_is_not_touching_it(workbook):
     assert code(trusted[1]) == "new" and again == trusted
 
 
-def test_a_copy_whose_original_only_has_new_outputs_follows_too(workbook):
+def test_a_copy_follows_new_outputs_of_its_original(workbook):
     trusted, _ = workbook.go()
     write_lesson(workbook.home, "02_batch_dependence", "...", output="3")
     workbook.go()
     assert nbformat.read(trusted[1], as_version=4).cells[1].outputs[0].text == "3"
 
 
-def test_a_copy_with_answers_is_kept_quietly_while_its_lesson_is_the_same(workbook):
+def test_a_copy_with_answers_stays_quietly_without_changes(workbook):
     trusted, _ = workbook.go()
     edit(trusted[1], answer)
     write_lesson(workbook.home, "02_batch_dependence", "...", output="other outputs are no news")
@@ -102,7 +102,7 @@ def test_a_copy_with_answers_is_kept_quietly_while_its_lesson_is_the_same(workbo
     assert again == trusted[:1], "a copy with other cells is not for us to trust"
 
 
-def test_a_copy_with_answers_is_kept_and_named_when_its_lesson_changed(workbook):
+def test_a_copy_with_answers_is_kept_and_named(workbook):
     trusted, _ = workbook.go()
     edit(trusted[1], answer)
     write_lesson(workbook.home, "02_batch_dependence", "new")
@@ -113,7 +113,7 @@ def test_a_copy_with_answers_is_kept_and_named_when_its_lesson_changed(workbook)
         assert "`make reset LESSON=02`" in said[0]
 
 
-def test_a_note_in_a_text_cell_counts_as_an_answer(workbook):
+def test_a_note_in_text_counts_as_an_answer(workbook):
     trusted, _ = workbook.go()
     edit(trusted[1], lambda nb: nb.cells.append(nbformat.v4.new_markdown_cell("my note")))
     write_lesson(workbook.home, "02_batch_dependence", "new")
@@ -121,7 +121,7 @@ def test_a_note_in_a_text_cell_counts_as_an_answer(workbook):
     assert code(trusted[1]) == "..."
 
 
-def test_answers_that_became_the_lessons_own_text_follow_again(workbook):
+def test_answers_that_became_the_lessons_text_follow(workbook):
     trusted, _ = workbook.go()
     edit(trusted[1], answer)
     write_lesson(workbook.home, "02_batch_dependence", "my answer")
@@ -144,7 +144,7 @@ def test_a_copy_that_remembers_nothing_is_kept(workbook):
 @pytest.mark.parametrize(
     "rest", ['{"cells": [', "", "[]", '{"cells": [{}], "metadata": {}}', '{"cells": 3, "metadata": {}}']
 )
-def test_a_half_written_copy_is_kept_aside_and_copied_again(workbook, rest):
+def test_a_half_written_copy_is_replaced_and_kept(workbook, rest):
     trusted, _ = workbook.go()
     trusted[1].write_text(rest)
     again, said = workbook.go()
@@ -167,7 +167,7 @@ def test_an_interrupted_save_of_jupyterlab_is_undone(workbook):
     assert workbook.go()[1] == [] and code(trusted[1]) == "my answer"
 
 
-def test_a_half_written_original_does_not_reach_the_workbook(workbook):
+def test_a_half_written_original_never_reaches_the_workbook(workbook):
     trusted, _ = workbook.go()
     (workbook.home / "notebooks" / "02_batch_dependence.ipynb").write_text('{"cells": [')
     again, said = workbook.go()
@@ -195,7 +195,7 @@ def test_an_interruption_leaves_the_old_copy_whole(workbook, monkeypatch):
     assert sorted(path.name for path in trusted[1].parent.iterdir()) == [path.name for path in trusted]
 
 
-def test_reset_takes_the_new_lesson_and_keeps_every_old_copy(workbook):
+def test_reset_takes_the_lesson_and_keeps_copies(workbook):
     trusted, _ = workbook.go()
     for n in (1, 2, 3):
         edit(trusted[1], lambda nb, n=n: nb.cells[1].update(source=f"attempt {n}"))
@@ -225,12 +225,12 @@ def test_reset_understands_the_ways_to_name_a_lesson(workbook, name):
 
 
 @pytest.mark.parametrize("name", ["07", "x", "batch"])
-def test_reset_of_an_unknown_lesson_names_those_that_exist(workbook, name):
+def test_reset_lists_lessons_for_an_unknown_one(workbook, name):
     with pytest.raises(workbook.WorkbookError, match=rf"no lesson '{name}'; there are: 00 02"):
         workbook.take(name)
 
 
-def test_reset_without_a_lesson_says_how_to_name_one(capsys):
+def test_reset_without_a_lesson_says_how(capsys):
     assert load_tool("workbook").main(["reset"]) == 2
     assert capsys.readouterr().err == "Name the lesson, as in `make reset LESSON=02`.\n"
 
@@ -250,13 +250,13 @@ def test_only_the_named_copies_become_trusted(workbook, monkeypatch, tmp_path):
     assert (marks, said) == ([True, False], [])
 
 
-def test_a_copy_that_was_run_elsewhere_is_not_for_us_to_trust(workbook):
+def test_copies_run_elsewhere_are_not_trusted(workbook):
     trusted, _ = workbook.go()
     edit(trusted[1], lambda nb: nb.cells[1].outputs[0].update(text="from somewhere else"))
     assert workbook.go()[0] == trusted[:1]
 
 
-def test_outputs_that_answer_a_prediction_are_hidden_in_the_copy_and_only_there(workbook):
+def test_copies_hide_outputs_that_answer_predictions(workbook):
     path = workbook.home / "notebooks" / "02_batch_dependence.ipynb"
     edit(path, lambda nb: nb.cells[1].metadata.update(tags=["answer"]))
     edit(path, lambda nb: nb.cells.append(nbformat.v4.new_code_cell("print(3)", metadata={"tags": ["picture"]})))
@@ -269,7 +269,7 @@ def test_outputs_that_answer_a_prediction_are_hidden_in_the_copy_and_only_there(
     assert path.read_bytes() == original and workbook.go() == (trusted, [])
 
 
-def test_an_explorer_that_answers_a_prediction_leaves_no_state_in_the_copy(workbook):
+def test_answering_explorers_leave_no_state_in_the_copy(workbook):
     view = {"application/vnd.jupyter.widget-view+json": {"model_id": "a"}, "text/plain": "told"}
     state = {key: {"model_name": "AnyModel", "state": {}} for key in "ab"}
 
@@ -286,7 +286,7 @@ def test_an_explorer_that_answers_a_prediction_leaves_no_state_in_the_copy(workb
     assert list(widgets["application/vnd.jupyter.widget-state+json"]["state"]) == ["b"]
 
 
-def test_text_that_answers_a_prediction_is_folded_in_the_copy(workbook):
+def test_answering_texts_are_folded_in_the_copy(workbook):
     original = workbook.home / "notebooks" / "02_batch_dependence.ipynb"
     words = nbformat.v4.new_markdown_cell("It moves, by $x$.", metadata={"tags": ["answer"]})
     edit(original, lambda nb: nb.cells.append(words))
@@ -302,7 +302,7 @@ def test_text_that_answers_a_prediction_is_folded_in_the_copy(workbook):
     assert "holds your answers and was kept" in workbook.go()[1][0] and code(copy) == "my answer"
 
 
-def test_links_lead_to_copies_and_the_glossary_is_one_of_them(workbook):
+def test_links_lead_to_copies_and_the_glossary(workbook):
     glossary = workbook.home / "notebooks" / "glossary.md"
     glossary.write_text("**mean** [02](02_batch_dependence.ipynb)\n", encoding="utf-8")
     link = nbformat.v4.new_markdown_cell("[mean](../notebooks/glossary.md#mean)")
@@ -321,7 +321,7 @@ def test_links_lead_to_copies_and_the_glossary_is_one_of_them(workbook):
     assert copy.read_text(encoding="utf-8") == written, "unless the learner has written in it"
 
 
-def test_every_link_of_a_lesson_leads_somewhere_in_the_workbook(tmp_path):
+def test_lesson_links_lead_somewhere_in_the_workbook(tmp_path):
     module = load_tool("workbook")
     shutil.copytree(ROOT / "notebooks", tmp_path / "notebooks")
     module.update(root=tmp_path, say=lambda line: None)
@@ -343,7 +343,7 @@ def lab():
     return load_tool("lab")
 
 
-def test_the_lab_opens_the_first_lesson_with_the_repository_as_its_root(lab, tmp_path):
+def test_the_lab_opens_lesson_00_at_the_root(lab, tmp_path):
     (tmp_path / "workbook").mkdir()
     assert "--LabApp.default_url=/lab/tree/workbook" in lab.command([], root=tmp_path)
     (tmp_path / "workbook" / "00_start_here.ipynb").touch()
@@ -354,7 +354,7 @@ def test_the_lab_opens_the_first_lesson_with_the_repository_as_its_root(lab, tmp
     assert not any("token" in word or "allow-root" in word or "no-browser" in word for word in command)
 
 
-def test_the_lab_allows_root_only_to_root_and_leaves_the_browser_out_without_a_display(lab):
+def test_the_lab_refuses_unneeded_root_and_browser(lab):
     assert "--allow-root" in lab.command([], as_root=True)
     assert "--no-browser" in lab.command([], display=False)
     assert lab.command(["--no-browser"], display=False).count("--no-browser") == 1
@@ -364,13 +364,13 @@ def test_what_the_caller_says_comes_last(lab):
     assert lab.command(["--port=9999", "--ip=0.0.0.0"])[-2:] == ["--port=9999", "--ip=0.0.0.0"]
 
 
-def test_the_callers_log_level_takes_the_place_of_ours(lab):
+def test_the_callers_log_level_wins(lab):
     assert "--log-level=WARN" in lab.command([])
     for own in ("--log-level=INFO", "--debug"):
         assert [word for word in lab.command([own]) if word.startswith("--log") or word == "--debug"] == [own]
 
 
-def test_the_learners_own_jupyter_settings_and_startup_file_stay_in_use(lab):
+def test_the_learners_own_jupyter_settings_stay(lab):
     before = {"JUPYTER_CONFIG_PATH": "/mine", "PYTHONSTARTUP": "/mine.py", "HOME": "/home/me"}
     after = lab.environment(before, root=ROOT)
     ours, mine = after["JUPYTER_CONFIG_PATH"].split(lab.os.pathsep)
@@ -396,7 +396,7 @@ def test_a_display_is_recognized(lab, environ, platform, expected):
     assert lab.has_display(environ, platform) is expected
 
 
-def test_a_second_lab_leads_to_the_one_that_runs(lab, monkeypatch, capsys, tmp_path):
+def test_a_second_lab_leads_to_the_first(lab, monkeypatch, capsys, tmp_path):
     import jupyter_server.serverapp as serverapp
 
     servers = [

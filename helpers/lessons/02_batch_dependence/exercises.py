@@ -195,8 +195,8 @@ def my_fold_batch_norm(w, b, gamma, beta, mean, var, eps=1e-5):
         "np.sqrt(var + eps) -> (var + eps)": "you divided by the variance, not by its square root",
         "gamma / -> 1 /": "you left gamma out of the scale",
         "(b - mean) -> b": "the mean is missing from your bias: batch norm subtracts it before it scales",
-        "b - mean -> b + mean": "the mean has the wrong sign in your bias: it is subtracted before the scale",
-        "b - mean -> mean - b": ("in your bias, b and the mean have changed places: the mean is subtracted from b"),
+        "b - mean -> b + mean": "the mean has the wrong sign in your bias; batch norm subtracts it, before the scale",
+        "b - mean -> mean - b": ("in your bias, b and the mean have changed places; subtract the mean from b"),
         "(b - mean) * scale + beta -> b + beta - mean * scale": (
             "you did not scale the old bias; it goes through batch norm together with x @ w"
         ),
@@ -338,8 +338,8 @@ def my_masked_batch_norm(x, mask, eps=1e-5):
             "x = mask[..., None] * x; return mask[..., None] * (x - x.mean(axis=(0, 1))) / "
             "np.sqrt(x.var(axis=(0, 1)) + eps)"
         ): (
-            "you set the padding to 0 and then averaged over all positions; these zeros count as values too, so "
-            "divide the sums by the number of real tokens"
+            "you set the padding to 0 and then averaged over all positions; these zeros count as values too; "
+            "leave the padding out of both sums, and divide by the number of real tokens"
         ),
         "x = mask[..., None] * x; return (x - x.mean(axis=(0, 1))) / np.sqrt(x.var(axis=(0, 1)) + eps)": (
             "you set the padding to 0 and then averaged over all positions, where these zeros count as values; "

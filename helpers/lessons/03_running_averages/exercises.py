@@ -86,7 +86,7 @@ def my_update_running_stats(running_mean, running_var, x, momentum=0.1):
             "np.sqrt(running_var) + momentum * x.std(axis=0, ddof=1)) ** 2"
         ): ("you averaged standard deviations and squared the result; the buffer averages variances"),
         ("return x.mean(axis=0), x.var(axis=0, ddof=1)", "return x.mean(axis=0), x.var(axis=0)"): (
-            "you returned the statistics of this batch; the old buffers and momentum have no part in it"
+            "you returned the statistics of this batch; use the old buffers and momentum too"
         ),
         ("(1 - momentum) * running -2-> running", "(1 - momentum) * running -2-> running\naxis=0, ddof=1 -> axis=0"): (
             "you added the new batch without shrinking the old value, so the buffers grow without end; the "
@@ -164,13 +164,14 @@ def my_torch_momentum_from_keras(keras_momentum):
         ("return -keras_momentum", "return 1 + keras_momentum"): (
             "your result leaves the range from 0 to 1; both momenta are weights, and the two weights add up to 1"
         ),
-        (
-            "return (1 - keras_momentum) * keras_momentum",
-            "return 1 - keras_momentum**2",
-            "return keras_momentum**2",
-        ): "you multiplied momentum by itself or by the other weight; return the other weight itself",
+        "return (1 - keras_momentum) * keras_momentum": (
+            "you multiplied the two weights by each other; return one of them, the weight of the new batch"
+        ),
+        ("return 1 - keras_momentum**2", "return keras_momentum**2"): (
+            "you squared momentum; return the weight of the new batch, which needs no square"
+        ),
         "return 1 / keras_momentum": (
-            "you took the reciprocal; the two are weights of one average, and weights add up to 1"
+            "you took the reciprocal; the two momenta are weights of one average, and weights add up to 1"
         ),
         (
             "return (1 - keras_momentum) / keras_momentum if keras_momentum else np.inf",

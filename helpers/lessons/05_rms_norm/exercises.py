@@ -52,7 +52,7 @@ def my_rms_norm(x, gamma, eps=1e-6):
             ".mean(axis=-1 -> .sum(axis=-1",
             ".mean(axis=-1 -> .sum(axis=-1\nnp.sqrt(mean_square + eps) -> (np.sqrt(mean_square) + eps)",
             ".mean(axis=-1 -> .sum(axis=-1\nmean_square + eps -> mean_square",
-        ): "you took the sum of the squares; RMSNorm takes their mean, so the output has length √d, not 1",
+        ): "you took the sum of the squares, which gives length 1 before gamma; RMSNorm takes their mean, which gives √d",
         "np.sqrt(mean_square + eps) -> (np.sqrt(mean_square) + eps)": (
             "your epsilon is outside the root: you added it to the root mean square; add it to the mean square"
         ),
@@ -92,7 +92,7 @@ def my_rms_norm(x, gamma, eps=1e-6):
         "+ eps -> + 1e-6": "you ignored the argument eps and always used 1e-6",
         "axis=-1 -> axis=0": ACROSS,
         ".mean(axis=-1, keepdims=True) -> .mean()": (
-            "you averaged over all entries of x, so the rows share one root mean square; each row needs its own"
+            "you averaged over all entries of x, so all vectors share one root mean square; each needs its own"
         ),
         "axis=-1, keepdims=True -> axis=-1": LOST_AXIS,
         ".mean(axis=-1, keepdims=True) -> .sum(axis=-1, keepdims=True) / (x.shape[-1] - 1)": (
@@ -184,7 +184,7 @@ def my_rms_norm_llama_order(x, gamma, eps=1e-6):
     variants=[_in_float64, lambda x, gamma, eps=1e-6: np.multiply(_normalize_32(x, eps).astype(np.float16), gamma)],
     mistakes={
         "gamma * normalized.astype(np.float16) -> (gamma * normalized).astype(np.float16)": (
-            "you multiplied by gamma in float32 and cast once at the end; as Gemma does; LLaMA casts first"
+            "you multiplied by gamma in float32 and cast once at the end, as Gemma does; LLaMA casts first"
         ),
         (
             """(x32 * x32).mean(axis=-1, keepdims=True) -> (x * x).mean(axis=-1, keepdims=True, dtype=np.float16)
@@ -204,7 +204,10 @@ x32 / np.sqrt(mean_square + np.float32(eps)) -> x / np.sqrt(mean_square + np.flo
                 "x32 / np.sqrt(mean_square + np.float32(eps)) -> x * (1 / np.sqrt(mean_square + "
                 "np.float32(eps))).astype(np.float16)"
             ),
-        ): "you cast the root mean square to float16 before dividing; divide in float32, then cast the quotient",
+        ): (
+            "you cast the root mean square, or 1 over it, to float16 too early; compute the normalized vector in "
+            "float32, then cast it"
+        ),
         "+ np.float32(eps) ->": "you left out epsilon, so a vector of zeros becomes NaN",
         "np.float32(eps) -> np.float16(eps)": "you cast eps to float16, where 1e-9 becomes 0; keep it in float32",
         "+ x = gamma * x\ngamma * normalized -> normalized": (
@@ -217,16 +220,14 @@ x32 / np.sqrt(mean_square + np.float32(eps)) -> x / np.sqrt(mean_square + np.flo
             "your epsilon is outside the root: you added it to the root mean square; add it to the mean square"
         ),
         ".mean(axis=-1 -> .sum(axis=-1": (
-            "you took the sum of the squares; RMSNorm takes their mean, so the output has length √d, not 1"
+            "you took the sum of the squares, which gives length 1 before gamma; RMSNorm takes their mean, which gives √d"
         ),
         "x32 = x.astype(np.float32) -> x32 = x.astype(np.float32); x32 = x32 - x32.mean(axis=-1, keepdims=True)": (
             "you subtracted the mean, as layer norm does; RMSNorm subtracts nothing"
         ),
         "gamma * normalized -> normalized": "you did not apply gamma",
         "+ eps = 1e-6": "you ignored the argument eps and always used 1e-6",
-        "(x32 * x32).mean -> (x * x).mean": (
-            "you divided in float32 by the root mean square of float16 squares; cast x before you square"
-        ),
+        "(x32 * x32).mean -> (x * x).mean": ("you squared x in float16; cast x to float32 before you square"),
         "axis=-1, keepdims=True -> axis=-1": LOST_AXIS,
         "axis=-1 -> axis=0": ACROSS,
     },
@@ -268,7 +269,7 @@ def my_fold_gamma(gamma, V, b):
             "the bias belongs to the outputs and gamma to the features; the bias stays as it is"
         ),
         "gamma[:, None] * V -> V / gamma[:, None]": (
-            "you divided V by gamma; multiply its rows by gamma in place of the features"
+            "you divided V by gamma; multiply its rows by gamma; then the features need no gamma"
         ),
         "gamma[:, None] * V, b -> gamma[:, None] * V": "the new V is right; return the bias too, as a pair (V, b)",
         "* V, b -> * V, np.zeros_like(b)": (
@@ -278,7 +279,7 @@ def my_fold_gamma(gamma, V, b):
             "you added gamma @ V to the bias, as one does with a beta; gamma only multiplies, so b is unchanged"
         ),
         "gamma[:, None] * V -> gamma[:, None] + V": (
-            "you added gamma to V; multiply its rows by gamma in place of the features"
+            "you added gamma to V; multiply its rows by gamma; then the features need no gamma"
         ),
         "gamma[:, None] * V -> (1 + gamma)[:, None] * V": (
             "you multiplied by 1 + gamma, as models that store gamma - 1 do; here gamma is the scale itself"

@@ -41,7 +41,10 @@ def _same_dtype(result, expected, tol):
     passed, text = matches(result, expected, tol)
     dtype = getattr(getattr(result, "y", result), "dtype", None)
     if passed and dtype != expected.dtype:
-        return False, f"the numbers are right, but got {dtype or type(result).__name__}, expected {expected.dtype} as x"
+        return (
+            False,
+            f"the numbers are right, but got {dtype or type(result).__name__}, expected {expected.dtype}, as in x",
+        )
     return passed, text
 
 
@@ -167,7 +170,7 @@ def _welford_cases(rng):
 
 MANY = 5000  # numbers of the long stream; as an array they are 40 kB
 
-MEMORY = 20_000  # bytes; a mean, a sum of squares and a count need some hundred
+MEMORY = 20_000  # bytes; a mean, a sum of squared deviations and a count need some hundred
 
 KEEPS = "it needs more memory for a longer stream, so it keeps the values"
 
@@ -247,7 +250,7 @@ m2 += delta * (value - mean) -> m2 += value * value
 return mean, m2 / n -> return mean / n, m2 / n - (mean / n) ** 2""": Says(
             (
                 "mean(x²) − mean(x)² subtracts two numbers that are almost equal when the mean is large, and "
-                "their digits cancel; add up squared distances to the running mean"
+                "their digits cancel; add up the distance to the old mean times the distance to the new one"
             ),
             wrong_anyhow="large mean",
         ),
@@ -256,7 +259,7 @@ return mean, m2 / n -> return mean / n, m2 / n - (mean / n) ** 2""": Says(
             "** 2 for value in values) / len(values)"
         ): (
             "you keep all values, in a list or an array; use each value once and keep only the count, the "
-            "mean and the sum of squares"
+            "mean and m2, the sum of squared deviations"
         ),
         ("values = np.array(values); return values.mean(), values.var()", "return values.mean(), values.var()"): Says(
             "an iterator is not an array: it has no length and no mean; take the values one by one with a for loop",
@@ -273,7 +276,7 @@ return mean, m2 / n -> return mean / n, m2 / n - (mean / n) ** 2""": Says(
         ),
         """m2 += delta * (value - mean) -> m2 += delta * (value - mean) / n
 return mean, m2 / n -> return mean, m2""": (
-            "you divided every term of the sum of squares by its own count; add up first and divide once, at the end"
+            "you divided every term of m2 by its own count; add up first and divide once, at the end"
         ),
         "n += 1 -> pass\n(value - mean) -> (value - mean); n += 1": Says(
             "you add 1 to the count after dividing by it, so the first value is divided by 0; add 1 first", raises=True
@@ -311,11 +314,11 @@ return mean, m2 / n -> return mean, m2""": (
             "mean += delta / n -> mean += delta / 2",
             "mean += delta / n -> mean += delta / 2\n(value - mean) -> (delta - delta / n)",
         ): "you halved the distance to every value, so the last ones count most; divide the n-th distance by n",
-        "m2 += -> m2 =": "you replaced the sum of squares at every step; it has to grow",
+        "m2 += -> m2 =": "you replaced m2 at every step; add to it, so that it grows",
         ("m2 / n -> m2 / (n - 1) if n > 1 else 0.0", "m2 / n -> m2 / (n - 1)"): (
             "you divided by n - 1; normalization uses the biased variance, divided by n"
         ),
-        "m2 / n -> m2": "you returned the sum of squares; divide it by the count",
+        "m2 / n -> m2": "you returned m2, the sum of squared deviations; divide it by the count",
         "m2 / n -> np.sqrt(m2 / n)": "you returned the standard deviation; return the variance",
         "mean, m2 / n -> m2 / n, mean": "you returned the variance first; the order is mean, variance",
     },
@@ -375,17 +378,17 @@ def my_merge_variances(a, b):
     variants=[_merge_to_the_mean, _merge_from_b],
     mistakes={
         "m2_b + delta**2 * n_a * n_b / n -> m2_b": (
-            "you added the two sums of squares and nothing else; the distance between the two means adds to m2 too"
+            "you added the m2 of both parts and nothing else; the distance between the two means adds to m2 too"
         ),
         "m2_a + m2_b + delta**2 * n_a * n_b / n -> (m2_a + m2_b) / 2": (
-            "you averaged the two sums of squares; add them, and add the part for the distance between the means"
+            "you averaged the m2 of both parts; add them, and add the part for the distance between the means"
         ),
         "delta**2 -> delta": "you did not square the distance between the means",
         "delta**2 -> (mean_a - mean_b)": (
             "you did not square the distance between the means, so it can even be negative"
         ),
         "m2_a + m2_b + delta**2 * n_a * n_b / n -> (n_a * m2_a + n_b * m2_b) / n": (
-            "you weighted the two sums of squares by their counts, as if they were variances; add them, and "
+            "you weighted the m2 of both parts by their counts, as if they were variances; add them, and "
             "add the part for the distance between the means"
         ),
         "delta**2 * n_a * n_b / n -> delta**2": (
@@ -398,7 +401,7 @@ def my_merge_variances(a, b):
             "your weight of the squared distance is right only when the two parts are equally large"
         ),
         "m2_a + m2_b + delta**2 * n_a * n_b / n -> (m2_a + m2_b + delta**2 * n_a * n_b / n) / n": (
-            "you returned the variance in the third place; return m2, the sum of squares, so that the "
+            "you returned the variance in the third place; return m2, the sum of squared deviations, so that the "
             "result can be merged again"
         ),
         "mean_a + delta * n_b / n -> (mean_a + mean_b) / 2": (
@@ -408,7 +411,7 @@ def my_merge_variances(a, b):
             "your mean has the weights swapped: each mean is weighted by its own count"
         ),
         "m2_a + m2_b + delta**2 * n_a * n_b / n -> (n_a * m2_a + n_b * m2_b) / n + delta**2 * n_a * n_b / n**2": (
-            "your formula merges variances; a and b hold sums of squares, which are added, and only the "
+            "your formula merges variances; a and b hold sums of squared deviations, which are added, and only the "
             "distance between the means gets a weight"
         ),
         "n_a * n_b / n -> n": (
@@ -432,7 +435,7 @@ m2_a + m2_b + delta**2 * n_a * n_b / n -> (m2_a + m2_b + delta**2 * n_a * n_b / 
             "two means adds to m2 too"
         ),
         "m2_a + m2_b + delta**2 * n_a * n_b / n -> np.sqrt(m2_a + m2_b + delta**2 * n_a * n_b / n)": (
-            "you took the square root of m2; return the sum of squares itself"
+            "you took the square root of m2; return m2 itself"
         ),
         (
             "return n, mean_a + delta * n_b / n, m2_a + m2_b + delta**2 * n_a * n_b / n -> mean = "

@@ -97,8 +97,8 @@ axis=-1 -2-> axis=(1, 3, 4)""": (
             "rows.var(axis=-1, keepdims=True) -> x.var(axis=(2, 3)).reshape(len(x), groups, "
             "-1).mean(axis=-1, keepdims=True)"
         ): ("your variance is the average of the channels' own variances; the distance between their means counts too"),
-        "+ groups = x.shape[1]": "every channel has a mean of its own, whatever groups is; that is instance norm",
-        "+ groups = 1": "all channels of an image share one mean, whatever groups is; that is layer norm",
+        "+ groups = x.shape[1]": "you gave every channel a mean of its own, whatever groups is; that is instance norm",
+        "+ groups = 1": "you gave all channels of an image one mean, whatever groups is; that is layer norm",
         "x.reshape(len(x), groups, -1) -> x\naxis=-1 -2-> axis=(0, 2, 3)": (
             "you averaged over the batch and the pixels, whatever groups is; that is batch norm"
         ),
@@ -116,7 +116,7 @@ axis=-1 -2-> axis=(1, 3, 4)""": (
         ),
         """len(x), groups, -1 -> len(x), -1, groups
 axis=-1 -2-> axis=1""": (
-            "you put the groups last in the shape, which deals numbers out to them in turn; a group is a block of channels"
+            "you put the groups last in the shape, so neighboring numbers go to different groups; a group is a block of channels"
         ),
         "axis=-1, keepdims=True -2-> axis=-1": Says(LOST_AXES, raises=True),
         ".reshape(x.shape) ->": (
@@ -187,7 +187,7 @@ def my_adain(content, style, eps=1e-5):
     variants=[_adain_as_one_line, _adain_channel_by_channel],
     mistakes={
         "+ content, style = style, content": (
-            "content and style have changed places: content keeps its shapes and gets the statistics of style"
+            "content and style have changed places: the picture comes from content, its mean and standard deviation from style"
         ),
         "style_spread * (content -> (content": (
             "you did not multiply by the standard deviation of style, so every channel has standard deviation 1"
@@ -221,7 +221,7 @@ def my_adain(content, style, eps=1e-5):
         "style_spread * (content - mean) / spread -> content - mean": (
             "you moved the means but left the standard deviation of content unchanged"
         ),
-        "spread + style_mean -> spread + mean": "you added the mean of content again; add that of style",
+        "spread + style_mean -> spread + mean": "you added back the mean of content; add the mean of style",
         "keepdims=True) + eps) -2-> keepdims=True)) + eps": (
             "your epsilon is added to both standard deviations; it belongs to both variances, under the square root"
         ),
@@ -240,7 +240,7 @@ style.var(axis=(1, 2), keepdims=True) + eps -> style.var(axis=(1, 2), keepdims=T
         "+ eps = 0": "you left out epsilon; it is added to both variances, under the square root",
         "+ eps = 1e-5": "you ignored the argument eps",
         "style.var(axis=(1, 2), keepdims=True) + eps -> style.var(axis=(1, 2), keepdims=True)": (
-            "you added eps to the variance of content only; here both get it, so that an image keeps its own look"
+            "you added eps to the variance of content only; here both get it, so that an image used as its own style comes back unchanged"
         ),
         "+ content = content.astype(np.float32)": (
             "you converted content to float32, which keeps 7 digits: with a mean of 1e8 nothing is left of the "
@@ -302,9 +302,9 @@ def my_weight_standardize(w, gain, eps=1e-5):
         """reshape(len(w), -1) -> reshape(len(w), w.shape[1], -1)
 axis=1 -2-> axis=(0, 2)
 gain[:, None] -> gain[:, None, None]""": (
-            "you averaged over the output units, so each input has its own mean; each output unit has its own"
+            "you averaged over the output units, so each input has its own mean; each output unit should have its own"
         ),
-        "axis=1 -2-> axis=None": "all weights share one mean and variance; each output unit has its own",
+        "axis=1 -2-> axis=None": "you gave all weights one mean and variance; each output unit should have its own",
         "reshape(len(w), -1) -> reshape(len(w), w.shape[1], -1)\ngain[:, None] -> gain[:, None, None]": (
             "you averaged over axis 1 only; a unit of a convolution has its weights on all axes after the first"
         ),

@@ -212,7 +212,8 @@ def my_power_iteration(w, u, n_iter):
             "iterations from u"
         ),
         "+ rng = np.random.default_rng(0)\nv = w.T @ u -> u = rng.standard_normal(len(w)); v = w.T @ u": (
-            "you draw a vector of your own instead of going on from u; a new one in every iteration loses the progress"
+            "you use a vector of your own; begin the first iteration with the u you are given, and each later one "
+            "with the u before it"
         ),
         "v / np.linalg.norm(v) -> v\nu / np.linalg.norm(u) -> u": (
             "you never scale the vectors back to length 1: they grow or shrink with every product, until "
@@ -280,7 +281,8 @@ return u -> u = u / np.linalg.norm(u); v = v / np.linalg.norm(v); return u""": (
             "your v comes from the new u, half an iteration later; return the v of the last iteration"
         ),
         "range(n_iter) -> range(1)": (
-            "you stop after the first iteration whatever n_iter is; is a return inside the loop?"
+            "you return the result of one iteration whatever n_iter is; is a return inside the loop, or does each "
+            "iteration begin with the same u?"
         ),
         "range(n_iter) -> range(n_iter + 1)": "you run one iteration more than n_iter",
         "range(n_iter) -> range(20)": "you ignore n_iter and always run 20 iterations",
@@ -393,7 +395,7 @@ def my_spectral_norm(w, u):
         "u, 1) -> u, 20)": "you run 20 iterations; the point of keeping u is that one per training step is enough",
         "w / sigma, u -> u, w / sigma": "you return u first; return w / sigma, then u",
         "w / sigma -> sigma": "you return sigma; return w divided by it, and u",
-        "/ sigma, u -> / sigma, sigma * u": "the u you return does not have length 1; it would grow from step to step",
+        "/ sigma, u -> / sigma, sigma * u": "the u you return does not have length 1; divide it by its length",
         "v = w.T @ u; v = v / np.linalg.norm(v); u = w @ v; return w / (u @ w @ v), u": (
             "your u does not have length 1, so u·(Wv) is the square of sigma; scale u before you use and return it"
         ),

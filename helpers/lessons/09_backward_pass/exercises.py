@@ -35,7 +35,7 @@ DX = {
     "(g - mean_g - x_hat * overlap * n / (n - 1)) / root": "you divided the sum of g · x̂ by n - 1; its mean divides by n",
     "(g - mean_g + x_hat * overlap) / root": "the part along x̂ has the wrong sign: it is subtracted, not added",
     "(g - mean_g - overlap) / root": "mean(g · x̂) says how much of x̂ to subtract; multiply it by x̂",
-    "(g - mean_g - x_hat * mean_g) / root": "you multiplied x̂ by mean(g); it is the mean of g · x̂",
+    "(g - mean_g - x_hat * mean_g) / root": "you multiplied x̂ by mean(g); multiply it by mean(g · x̂)",
     "(g - mean_g - x_hat * overlap * root**2) / root": (
         "you used x - mean in place of x̂; divide it by the square root of var + eps first"
     ),
@@ -198,10 +198,10 @@ def my_layer_norm_backward(dy, x, gamma, eps=1e-5):
             "dgamma and dbeta"
         ),
         "np.mean(g * x_hat, axis=-1 -> np.mean(g * x_hat, axis=0\ng.mean(axis=-1 -> g.mean(axis=0": (
-            "your two means of g run over axis 0, across the batch; layer norm's run over the last axis"
+            "the two means in your dx run over axis 0, across the batch; layer norm's run over the last axis"
         ),
         "np.mean(g * x_hat, axis=-1 -> np.mean(g * x_hat, axis=None\ng.mean(axis=-1 -> g.mean(axis=None": (
-            "your two means of g run over all of x; each row has its own statistics, so each row has its own means"
+            "the two means in your dx run over all of x; each row has its own statistics, so each row has its own means"
         ),
         "axis=-1 -4-> axis=0": (
             "you averaged over axis 0, across the batch; that is batch norm, layer norm averages over the last axis"
@@ -370,10 +370,10 @@ def my_batch_norm_backward(dy, x, gamma, eps=1e-5):
         **_mistakes_with_a_mean("0", overlap="np.mean(g * x_hat, axis=0)", others="0", n="len(x)"),
         """np.mean(g * x_hat, axis=0) -> np.mean(g * x_hat, axis=-1, keepdims=True)
 g.mean(axis=0) -> g.mean(axis=-1, keepdims=True)""": (
-            "your two means of g run over the features; batch norm's run over axis 0, the batch"
+            "the two means in your dx run over the features; batch norm's run over axis 0, the batch"
         ),
         "np.mean(g * x_hat, axis=0) -> np.mean(g * x_hat)\ng.mean(axis=0) -> g.mean()": (
-            "your two means of g run over all of x; each feature has its own statistics, and so its own two means"
+            "the two means in your dx run over all of x; each feature has its own statistics, and so its own two means"
         ),
         (
             """x.var(axis=0) -> x.var(axis=-1, keepdims=True)
@@ -455,7 +455,7 @@ def my_group_norm_backward(dy, x, groups, gamma, eps=1e-5):
     variants=[_group_by_group, _group_in_five_axes],
     mistakes={
         "g - g.mean(axis=2, keepdims=True) - x_hat * overlap -> g": (
-            "you left out both means of g, as if mean and variance were constants; they change with x"
+            "you left out both means in dx, as if mean and variance were constants; they change with x"
         ),
         "g - g.mean(axis=2, keepdims=True) - -> g -": (
             "you left out mean(g), as if the mean of x were a constant; it changes with x"

@@ -38,7 +38,9 @@ def _of_one_array(name, function):
 
     def checked(*args):
         if len(args) != 1 or not isinstance(args[0], np.ndarray):
-            raise WrongKind(f"{name} takes one array: write {name}(...), with what it reads between the parentheses")
+            raise WrongKind(
+                f"{name} takes one array: write {name}(...) and put the array that it reads into the parentheses"
+            )
         return function(args[0])
 
     return checked
@@ -87,7 +89,7 @@ def my_pre_norm_block(x, attention, mlp, norm_1, norm_2):
     variants=[_block_in_a_loop, _block_by_branches],
     mistakes={
         "h = norm_1(x + attention(x)); return norm_2(h + mlp(h))": (
-            "your norms come after the sums, on the skip path; that is post-norm, here each comes before its branch"
+            "your norms come after the sums; that is post-norm, here each comes before its branch"
         ),
         "attention(norm_1(x)) -> norm_1(attention(x))": ("your first norm comes after attention; here it comes before"),
         "attention(norm_1(x)) -> norm_1(attention(x))\nmlp(norm_2(h)) -> norm_2(mlp(h))": (
@@ -173,7 +175,7 @@ def my_pre_norm_block(x, attention, mlp, norm_1, norm_2):
             "attention is called twice, and the second time it reads x itself; keep the first sum, and use it again"
         ),
         "h = norm_1(x) + attention(x); return norm_2(h) + mlp(h)": (
-            "your norms are on the skip path, and the branches read the stream itself; it should be the other way round"
+            "you normalized what the skip paths carry, and the branches read x and h themselves; it should be the other way round"
         ),
         "h = (x + attention(norm_1(x))) / 2; return (h + mlp(norm_2(h))) / 2": (
             "you averaged where the paths meet; they are added"
@@ -184,7 +186,7 @@ def my_pre_norm_block(x, attention, mlp, norm_1, norm_2):
         (
             "h + mlp(norm_2(h)) -> norm_2(h + mlp(norm_2(h)))",
             "h + mlp(norm_2(h)) -> norm_1(h + mlp(norm_2(h)))",
-        ): "the last sum is normalized; a pre-norm block leaves the stream as it is, only the stack ends in a norm",
+        ): "the last sum is normalized; a pre-norm block returns that sum as it is, only the stack ends in a norm",
         (
             "+ norm_1 = norm_2 = lambda x: (x - x.mean(axis=-1, keepdims=True)) / "
             "np.sqrt(x.var(axis=-1, keepdims=True) + 1e-5)"
@@ -277,7 +279,7 @@ def my_deepnorm_constants(layers, sublayers=2):
         ),
         "(4 * sums) ** -0.25 -> 1 / (4 * sums)": "your beta is 1 / (4K); the fourth root is missing",
         "(4 * sums) ** -0.25 -> (4 * sums**0.25) ** -0.25": (
-            "you put alpha into beta; beta takes the fourth root of 4 times the number of sums"
+            "you put alpha into beta; beta is 1 over the fourth root of 4 times the number of sums"
         ),
         "0.25 -2-> 0.1": "the exponent 1/10 is a misprint that circulates; both exponents are quarters",
         "0.25 -2-> 1 / 4": (
@@ -293,23 +295,25 @@ def my_deepnorm_constants(layers, sublayers=2):
         ),
         "0.25 -2-> (1 // 4)": "1 // 4 is 0 in Python, and every number to the power 0 is 1; write 1 / 4",
         "layers * sublayers -> float(layers**sublayers)": (
-            "you raised the layers to the power of the sub-layers; there are layers times sublayers of them"
+            "you raised the layers to the power of the sub-layers; the number of sums is layers times sublayers"
         ),
         "layers * sublayers -> layers / sublayers": (
-            "you divided the layers by the sub-layers; there are layers times sublayers of them"
+            "you divided the layers by the sub-layers; the number of sums is layers times sublayers"
         ),
         "(4 * sums) ** -0.25 -> -((4 * sums) ** 0.25)": "your beta is negative; the minus belongs to the exponent",
         "layers * sublayers -> layers + sublayers": (
-            "you added the layers and their sub-layers; there are layers times sublayers of them"
+            "you added the layers and their sub-layers; the number of sums is layers times sublayers"
         ),
-        "(4 * sums) ** -0.25 -> 1.0": "your beta is always 1; it shrinks the weights of the branches",
-        "sums**0.25 -> 1.0": "your alpha is always 1; it strengthens the skip path",
+        "(4 * sums) ** -0.25 -> 1.0": "your beta is always 1; it should be below 1 and shrink the weights of the branches",
+        "sums**0.25 -> 1.0": "your alpha is always 1; it should be above 1 and strengthen the skip path",
         "sums**0.25, (4 * sums) ** -0.25 -> sums**0.25": "alpha is right; return beta too",
         "sums**0.25 -> sums**1 / 4": (
             "in your alpha x**1/4 is x / 4, since a power is computed before a quotient; write x ** (1 / 4)"
         ),
         """sums**0.25 -> (2 * sums) ** 0.25
-4 * sums -> 8 * sums""": ("you counted the sub-layers of a layer twice; the 2 of (2N) and of (8N) has them in it"),
+4 * sums -> 8 * sums""": (
+            "you counted the sub-layers of a layer twice; the 2 in (2N) and the 8 in (8N) already contain them"
+        ),
     },
 )
 
@@ -428,7 +432,7 @@ np.mean(k**2, axis=1, keepdims=True) -> np.mean(k, axis=1, keepdims=True) ** 2""
             "your mask hides what a token may see and shows the rest; np.where takes the values for True first"
         ),
         "np.where(np.tri(len(q), dtype=bool), scores, -np.inf) -> np.tril(scores)": (
-            "your mask sets scores to 0, and exp(0) is 1; set them to minus infinity before the softmax"
+            "your mask sets scores to 0, but the softmax gives weight to a score of 0; set them to minus infinity before it"
         ),
         "powers / powers.sum(axis=1, keepdims=True) @ v -> scores @ v": "the softmax is missing",
         (
@@ -474,7 +478,7 @@ powers / powers.sum(axis=1, keepdims=True) @ v -> np.where(np.tri(len(q), dtype=
             "the values are normalized, too; QK-norm normalizes queries and keys only"
         ),
         "np.mean( -2-> np.sum(\nkeepdims=True) + eps -2-> keepdims=True)\n.T / np.sqrt(q.shape[1]) -> .T": (
-            "your queries and keys have length 1, and you did not scale, as in the first paper on it; here "
+            "your queries and keys have length 1, and you did not divide by the square root of D; here "
             "they have a root mean square of 1, and the scores are divided by the square root of D"
         ),
         "q_hat @ k_hat.T -> k_hat @ q_hat.T": "your scores are transposed: rows belong to queries, so they are q · kᵀ",

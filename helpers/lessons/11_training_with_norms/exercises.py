@@ -49,7 +49,7 @@ RESULTS = (
     "dx in eval mode",
     "running_mean after eval mode",
     "running_var after eval mode",
-    "dx in eval mode, asked for after train()",
+    "dx of the eval forward, with train() called before backward",
     "output back in training mode",
 )
 
@@ -365,10 +365,10 @@ ddof=1 -> ddof=1, keepdims=True""",
             "backward looks at self.training; the mode may have changed since forward, so store in forward which mode it was"
         ),
         "g - g.mean(axis=0) - self.x_hat -> g - self.x_hat": (
-            "backward treats the mean as a constant; when x moves, the mean moves too, which subtracts mean(g)"
+            "backward treats the mean as a constant; when x moves, the mean moves too, so subtract mean(g) from g"
         ),
         "g.mean(axis=0) - self.x_hat * overlap -> g.mean(axis=0)": (
-            "backward treats the variance as a constant; when x moves, the variance moves too, which subtracts a part along x̂"
+            "backward treats the variance as a constant; when x moves, the variance moves too, so subtract a part along x̂"
         ),
         "return g / self.root -> return g": "you did not divide dx by the root of var + eps",
         "return g / self.root -> return g if self.by_batch else g / self.root": (
@@ -399,7 +399,7 @@ self.x_hat = (x - mean) / self.root -> x_hat = (x - mean) / root; self.root, sel
 self.gamma.value * self.x_hat + -> self.gamma.value * x_hat +
 np.sum(dy * self.x_hat -> np.sum(self.x_hat * dy""",
         ): Says(
-            "backward uses x̂ and the root of an earlier training batch; in eval mode forward has to keep them, too",
+            "backward uses x̂ and the root of an earlier training batch; in eval mode, too, forward has to store its own x̂ and root",
             raises=True,
         ),
         "np.mean(g * -> np.sum(g *\ng.mean(axis=0) -> g.sum(axis=0)": (
@@ -414,7 +414,7 @@ g.mean(axis=0) -> g.mean(axis=1, keepdims=True)""": (
             "your means in backward run along the features; take them over the batch, axis=0"
         ),
         ("return g / self.root -> return g / (np.sqrt(self.running_var + self.eps) if self.by_batch else self.root)"): (
-            "backward divides by the root of running_var; in training mode forward divided by that of the batch"
+            "in training mode backward divides by √(running_var + eps); divide by √(var of the batch + eps), as forward did"
         ),
         "g = dy * self.gamma.value -> g = dy": "dx ignores gamma; the gradient of x̂ is dy · gamma",
         """self.gamma.add_gradient(np.sum(dy * self.x_hat, axis=0)) -> pass
@@ -460,7 +460,7 @@ np.sum(dy, axis=0) -> np.sum(dy * self.gamma.value, axis=0)""": (
             "the gradients of gamma and beta still have one row per sample; sum over the batch"
         ),
         "if self.training -> if True": (
-            "in eval mode your forward normalizes with the batch and updates the buffers; use the stored statistics there and change nothing"
+            "in eval mode your forward normalizes with the batch and updates running_mean and running_var; normalize with these two and change nothing"
         ),
         "self.running_mean = keep * self.running_mean + self.momentum * mean -> pass": (
             "forward does not update running_mean; in training mode, mix the mean of the batch into it"
@@ -552,7 +552,7 @@ def my_gradient_accumulation(gradient, x, t, rows):
         ),
         "len(x[piece]) * -> rows *": "you weighted every piece by `rows`; the last one may have fewer rows",
         "len(x[piece]) * gradient -> gradient\n/ len(x) -> / rows": (
-            "you divided by `rows`; the rows of all pieces together are len(x)"
+            "you divided the sum by `rows`; weight each gradient by its number of rows, then divide by len(x)"
         ),
         "/ len(x) -> / (rows * len(range(0, len(x), rows)))": (
             "you divided by rows times pieces; the last piece may have fewer rows, so divide by len(x)"
@@ -668,7 +668,7 @@ def my_unscaled_step(w, scaled_dw, scale, rate):
             "scaled_dw.astype(np.float32) / scale -> scaled_dw / scale",
             "scaled_dw.astype(np.float32) / scale -> (scaled_dw / np.float16(scale)).astype(np.float32)",
             "scaled_dw.astype(np.float32) / scale -> (scaled_dw / scale).astype(np.float32)",
-        ): "you divided in float16, where the small gradient becomes 0 again; convert to float32 first",
+        ): "you rounded the quotient to float16, where the small gradient becomes 0 again; divide in float32 and keep that",
         (
             "rate * dw -> rate / scale * scaled_dw",
             "rate * dw -> rate * scaled_dw / np.float32(scale)",
@@ -678,7 +678,7 @@ return w - rate * dw, scale -> return scale, w - rate * dw""": (
             "your two results have changed places: first w, then the scale"
         ),
         "not np.all(np.isfinite(scaled_dw)) -> np.isposinf(scaled_dw).any()": (
-            "you do not find NaN; dw == np.nan is never True, so use np.isfinite, which finds -inf, too"
+            "you find neither NaN nor -inf; use np.isfinite (a test with == np.nan never finds NaN)"
         ),
         "not np.all -> np.all": "your condition is the wrong way round: step if all entries are finite",
         (
@@ -697,7 +697,7 @@ return w - rate * dw, scale -> return scale, w - rate * dw""": (
             "you step in float16, where w itself loses digits; w is float32 and must stay float32"
         ),
         ("np.float32) / scale -> np.float32)", "scaled_dw.astype(np.float32) / scale -> scaled_dw"): (
-            "you did not divide by the scale, so the step is that many times too long"
+            "you did not divide by the scale, so the step is `scale` times too long"
         ),
         "np.float32) / scale -> np.float32) * scale": (
             "you multiplied by the scale once more; the loss was multiplied, so divide the gradient"
@@ -712,7 +712,7 @@ return w - rate * dw, scale -> return scale, w - rate * dw""": (
             "you look for inf only; inf minus inf is NaN, so look for both, with np.isfinite"
         ),
         "not np.all(np.isfinite(scaled_dw)) -> np.isposinf(scaled_dw).any() or np.isnan(scaled_dw).any()": (
-            "you look for +inf only; an overflow can be negative"
+            "you miss -inf; an overflow can be negative"
         ),
         "np.all -> np.any": "you skip the step only if all entries are inf or NaN; a single one is enough",
         "return w, scale / 2 -> return w, scale": (

@@ -46,7 +46,7 @@ def _check_backward(layer):
 
 
 class _BatchNorm:
-    """Batch norm as in the lesson. A bug replaces one of its steps."""
+    """Batch norm as in the lesson. A bug replaces one of its operations."""
 
     padded = None  # whether the last call had padding
 

@@ -165,11 +165,11 @@ mean, var = rest -> mean, var = rest[0], rest[1]""": (
         "np.ones(channels) -> None\nnp.zeros(channels) -> None": (
             "you return None where gamma or beta is missing; return ones or zeros, one per channel"
         ),
-        (
-            "rest.pop(0) if scale else np.ones(channels) -> rest.pop(0)",
-            """rest.pop(0) if scale else np.ones(channels) -> rest.pop(0)
-rest.pop(0) if center else np.zeros(channels) -> rest.pop(0)""",
-        ): (
+        "rest.pop(0) if scale else np.ones(channels) -> rest.pop(0)": (
+            "you take gamma from the list in any case; with scale=False there is no gamma"
+        ),
+        """rest.pop(0) if scale else np.ones(channels) -> rest.pop(0)
+rest.pop(0) if center else np.zeros(channels) -> rest.pop(0)""": (
             "you take gamma and beta from the list in any case; with scale=False there is no gamma, with center=False no beta"
         ),
     },
@@ -268,10 +268,9 @@ np.moveaxis(y, -1, axis) -> y.reshape(x.shape)""": (
         "axis=-1 -2-> axis=None": (
             "you took one mean over all numbers; layer norm takes one for every place, over its channels"
         ),
-        (
-            'axis=-1 -2-> axis=tuple(k for k, name in enumerate(layout.replace("C", "") + "C") if name != "N")',
-            "axis=-1 -2-> axis=tuple(range(1, x.ndim))",
-        ): "you took one mean per sample, over its channels and all its places; layer norm takes one for every place",
+        'axis=-1 -2-> axis=tuple(k for k, name in enumerate(layout.replace("C", "") + "C") if name != "N")': (
+            "you took one mean per sample, over its channels and all its places; layer norm takes one for every place"
+        ),
         'axis=-1 -2-> axis=tuple(k for k, name in enumerate(layout.replace("C", "")) if name != "N")': (
             "you average over the places and keep the channels apart; that is instance norm"
         ),
@@ -285,7 +284,7 @@ np.moveaxis(y, -1, axis) -> y.reshape(x.shape)""": (
         "np.moveaxis(y, -1, axis) -> np.moveaxis(y, -1, 1)": (
             "you moved the channels back to axis 1 whatever the layout says; they go where the C stands in it"
         ),
-        "axis=-1 -2-> axis=(1, 2, 3)": (
+        ("axis=-1 -2-> axis=(1, 2, 3)", "axis=-1 -2-> axis=tuple(range(1, x.ndim))"): (
             "you averaged over all axes but the first; every place has its own mean, over its C numbers"
         ),
         "axis=-1, keepdims=True -2-> axis=-1": Says(LOST_AXES, raises=True),

@@ -178,7 +178,7 @@ return 0, "healthy" -> return found""": (
             "you counted zeros and numbers above 0; ask of each unit whether it is 0, or above 0, for every sample"
         ),
         "all(axis=0) -2-> all(axis=1)": (
-            "you asked of each sample whether all units are 0; ask of each unit over all samples, along axis 0"
+            "you asked of each sample whether all units are 0, or above 0; ask of each unit over all samples, along axis 0"
         ),
         "(y == 0).all -> (y == 0).any": (
             "you called a unit dead if it is 0 for some sample; it must be 0 for every sample"
@@ -206,7 +206,7 @@ return 0, "healthy" -> return found""": (
             "your layer 1 explodes: you compared it with a size of 0, or the wrong way round; layer 1 has no layer before it"
         ),
         "before = size -> before = before if layer > 1 else size": (
-            "you compared each size with that of layer 1; compare with the layer before, because slow growth is healthy"
+            "you compared each size with that of layer 1; compare with the layer before; slower growth does not count as a fault here"
         ),
         "10 * before -> 10": (
             "you asked whether the size is above 10; ask whether it is more than 10 times that of the layer before"
@@ -215,13 +215,13 @@ return 0, "healthy" -> return found""": (
             "you compared standard deviations, which subtract the mean; the root mean square includes it"
         ),
         'return layer, "exploding" -> return layer - 1, "exploding"': (
-            "of two layers you named the smaller one; the layer that explodes is the second, which is larger"
+            "you named the layer before the jump; the layer that explodes is the one after it, whose size is larger"
         ),
         'before = size -> return 0, "healthy"': (
             "you answer after the first layer; is the last return inside the loop?"
         ),
         "np.sqrt(np.mean(y**2)) -> np.abs(y).max()": (
-            "you compared the largest numbers; one large number is not an explosion, so take the root mean square"
+            "you compared the largest numbers; one large number need not make a layer explode, so take the root mean square"
         ),
         "np.sqrt(np.mean(y**2)) -> np.mean(y**2)": (
             "you compared mean squares; without the root, a factor of 4 counts as 16"
@@ -347,7 +347,7 @@ symptom({**faulty, name: healthy[name]}) -> symptom(parts := {**parts, name: hea
             "you replaced all parts but one and named the one that stayed; replace one and leave the others"
         ),
         "return min(faulty, key=lambda name: symptom({**faulty, name: healthy[name]}))": (
-            'you named the part whose replacement helps most; it must fix the network, and if none does the answer is "none"'
+            'you named the part whose replacement helps most; its replacement must fix the network, and if no part does, the answer is "none"'
         ),
         "<= 0.1 -> < symptom(faulty)": (
             "you named the first part whose replacement helps; the symptom must come down to 0.1"
@@ -447,7 +447,7 @@ def _run_invariances(attempt, norm, x):
     if answer is None or answer is ...:
         return answer
     if isinstance(answer, dict):
-        raise WrongKind("it returns a dict; return True or False four times, in the order of the text")
+        raise WrongKind("it returns a dict; return four values, each True or False, in the order of the text")
     try:
         answer = tuple(answer)
     except TypeError:
@@ -506,7 +506,7 @@ def my_invariances(norm, x):
         (
             "np.max(np.abs(norm(changed)[0] - norm(x)[0])) < 1e-3 -> np.allclose(norm(changed)[0], "
             "norm(x)[0], rtol=0.1, atol=1e-3)"
-        ): ("your tolerance grows with the numbers (rtol); they may differ by 1e-3 in every entry, so set rtol=0"),
+        ): ("your tolerance grows with the numbers (rtol); each entry may differ by at most 1e-3, so set rtol=0"),
         "np.max(np.abs( -> abs(np.mean(": "you compared means, in which differences cancel; every entry counts",
         "np.max(np.abs(norm(changed)[0] - norm(x)[0])) -> np.max(norm(changed)[0] - norm(x)[0])": (
             "you forgot that a difference can be negative; take its absolute value"
@@ -543,7 +543,7 @@ stays(3 * x), stays(x + 3), stays(louder) -> stays(3 * x, 3), stays(x + 3, 1, 3)
             "the last two answers are exchanged: first sample 0 scaled, then the others replaced"
         ),
         "-7 * x + 5 -> x[::-1].copy()": (
-            "for the fourth answer you only put the samples in another order, which keeps their largest number; replace them"
+            "for the fourth answer you used the old samples again, in another order; replace them by very different numbers"
         ),
         "louder[0] *= 3 -> louder[0] += 3": ("for the third answer you added 3 to sample 0; multiply it by 3"),
     },

@@ -102,10 +102,10 @@ CLUMSY = {
     "update": in_place_of(
         UPDATE,
         {
-            "now": "only the last packet is left in your stored statistics",
-            "momentum * old + now": "your two weights do not add up to 1, so the stored statistics grow",
+            "now": "only the last packet is left in your running statistics",
+            "momentum * old + now": "your two weights do not add up to 1, so the running statistics grow",
             "old + (1 - momentum) * now": (
-                "you keep the old value whole, so the stored statistics grow; the two weights have to add up to 1"
+                "you keep the old value whole, so the running statistics grow; the two weights have to add up to 1"
             ),
             "0.9 * old + 0.1 * now": (
                 "you always give a new packet the weight 0.1; the argument momentum sets the weight"
@@ -139,7 +139,7 @@ def _mistakes():
                 for edit, sentence in edits.items() if name not in left else ():
                     found["\n".join([*faults, edit])] = f"{_left(count + 1)}; {sentence}"
     never = f"{UPDATE} -> old"
-    found[never, f"{never}\n{FAULTS['normalize']}"] = "your stored statistics never change, whatever the packets hold"
+    found[never, f"{never}\n{FAULTS['normalize']}"] = "your running statistics never change, whatever the packets hold"
     one_pass = f"{STATISTICS} -> z[real].mean(axis=0), (z[real] ** 2).mean(axis=0) - z[real].mean(axis=0) ** 2"
     return found | {one_pass: Says(f"{_left(1)}; {CANCELS}", wrong_anyhow="B, large mean")}
 

@@ -41,7 +41,7 @@ def my_scaled_branch_backward(dy, b, scale):
             "you multiplied the gradient along the skip path by scale; x is added as it is"
         ),
         "d_skip = dy -> d_skip = dy + dy * scale": (
-            "you added the branch to the gradient along the skip path; the skip path alone hands on dy"
+            "you added the branch to the gradient along the skip path; the gradient there is dy alone"
         ),
         "d_branch = dy * scale -> d_branch = dy": (
             "you handed dy on to the branch as it is; the branch was multiplied by scale on the way forward"
@@ -63,7 +63,7 @@ def my_scaled_branch_backward(dy, b, scale):
         ),
         "np.sum(dy * b, axis=0) -> np.sum(dy, axis=0)": ("you left b out of the gradient of scale; scale multiplies b"),
         "np.sum(dy * b, axis=0) -> np.sum(dy * b * scale, axis=0)": (
-            "you multiplied the gradient of scale by scale; y contains scale only once"
+            "you multiplied the gradient of scale by scale; the slope of y in scale is b alone"
         ),
         "d_branch = dy * scale -> d_branch = dy * scale * b": (
             "your gradient of b has b in it; the slope of y in b is scale alone"
@@ -217,7 +217,9 @@ def my_gradient_change(gradient, w, reaches):
 g.ravel() -> g, 2""": (
             "np.linalg.norm(m, 2) of a matrix is its largest singular value; the length counts all entries, so ravel first"
         ),
-        "w - reach * g -> w - reach": ("you subtracted the reach itself; the walk goes along g, so subtract reach * g"),
+        "w - reach * g -> w - reach": (
+            "you subtracted the reach itself; the walk goes against g, so subtract reach * g"
+        ),
         "max(changes) -> np.array(changes)": ("you returned the change at every reach; return the largest of them"),
         "np.linalg.norm(change.ravel()) -> np.abs(change).max()": (
             "you took the largest entry of the change; take its length"

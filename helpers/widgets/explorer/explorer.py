@@ -99,9 +99,9 @@ class Explorer(widgets.VBox):
             link((control, source), (self.stage, f"at_{k}"))
 
     def _moved(self):
-        """Names of the sliders that a handle or the play button moves."""
+        """Names of the sliders that a handle or the play button moves; None stands for no play button."""
         moves = [name for mark in self.marks for name in mark["style"].get("moves", ())]
-        return {*moves, *([] if self._play is None else [self._play])}
+        return {*moves, self._play}
 
     def positions(self):
         """Every slider position as {name: value}, the last slider fastest."""

@@ -1,6 +1,6 @@
 """Where everything stands, in pixels: computed once, because limits and ticks are the same in every frame."""
 
-from math import ceil, cos, isclose, radians, sin
+from math import ceil, cos, radians, sin
 
 import numpy as np
 
@@ -58,10 +58,7 @@ def _range(marks, panel_index, axis, log):
 
 def _counts(marks, panel_index, axis):
     """Whether this axis counts: all that stands on it in any frame are whole numbers, three or more of them."""
-    values = [_stands_at(mark, axis) for mark in _in_panel(marks, panel_index)]
-    if not values:
-        return False
-    numbers = np.unique(np.concatenate(values))
+    numbers = np.unique(np.concatenate([[], *(_stands_at(mark, axis) for mark in _in_panel(marks, panel_index))]))
     return len(numbers) > 2 and bool((numbers == np.rint(numbers)).all())
 
 
@@ -75,12 +72,10 @@ def _stands_at(mark, axis):
 
 def _ticks(limits, scale, pixels, axis, whole=False):
     """[(value, label)]: at most one tick every 55 (x) or 40 (y) pixels."""
-    low, high = limits
     count = max(2, int(pixels / (55 if axis == "x" else 40)))
     values = log_ticks(limits, count + 1) if scale == "log" else linear_ticks(limits, count, whole)
     # Rounded: on some processors 10.0**-5 is 9.999999999999999e-06.
-    inside = [float(f"{v:.12g}") for v in values if isclose(v, np.clip(v, low, high))]
-    return [(v, format_value(v)) for v in inside]
+    return [(v, format_value(v)) for v in (float(f"{value:.12g}") for value in values)]
 
 
 def _label_room(marks, panel_index):
@@ -191,18 +186,15 @@ def _lay_out_row(row, panels, marks, height, width, top):
 def _place(panel, marks, index, left, above, width, height):
     """One panel, in a box of this width and height whose upper left corner is (left, above)."""
     margin = 30 if panel.title else 10
-    space = {}
-    if isinstance(panel, Panel3D):
+    space = {"space": _space(panel, marks, index)} if isinstance(panel, Panel3D) else {}
+    if panel.bare or space:
         box = [left + 4, above + margin, width - 8, height - margin - 6]
         _refuse_no_room(box, index)
-        axes = {"xlim": [0.0, 1.0], "ylim": [0.0, 1.0], "xticks": [], "yticks": []}
-        space = {"space": _space(panel, marks, index)}
-    elif panel.bare:
         columns = _columns(panel, marks, index)
         rows = _cells_needed(marks, index, "y") if panel.ylim is None else panel.ylim[1]
-        unit = min((width - 8) / columns, (height - margin - 6) / rows, CELL)
-        box = [left + 4, above + margin, unit * columns, unit * rows]
-        _refuse_no_room(box, index)
+        if panel.bare:
+            unit = min(box[2] / columns, box[3] / rows, CELL)
+            box[2:] = unit * columns, unit * rows
         axes = {"xlim": [0.0, float(columns)], "ylim": [0.0, float(rows)], "xticks": [], "yticks": []}
     else:
         right = left + width - _label_room(marks, index)
@@ -238,9 +230,8 @@ def _space(panel, marks, index):
     if low == high:
         low, high = low - 0.5, high + 0.5
     middle = (low + high) / 2
-    start, end = (np.full((3, 3), min(max(0.0, low), high)) for _ in range(2))  # all through 0, if it is seen
-    np.fill_diagonal(start, low)
-    np.fill_diagonal(end, high)
+    cross = min(max(0.0, low), high)  # 0, if it is seen
+    start, end = (np.where(np.eye(3), limit, cross) for limit in (low, high))
     farthest = np.linalg.norm(np.array(arrays) - middle, axis=0).max()
     radius = max(farthest, np.linalg.norm(np.concatenate([start, end]) - middle, axis=1).max())
     axes = [{"name": name, "from": start[k].tolist(), "to": end[k].tolist()} for k, name in enumerate(panel.names)]

@@ -127,12 +127,11 @@ class Panel:
                 raise ValueError(f'Panel: {name} is {getattr(self, name)!r}, expected "linear" or "log"')
         for name, scale in (("xlim", self.xscale), ("ylim", self.yscale)):
             limits = getattr(self, name)
-            if limits is not None and not _are_limits(limits, scale):
+            if limits is not None and not _are_limits(limits, 0 if scale == "log" else -np.inf):
                 raise ValueError(f"Panel: {name} is {limits!r}, expected (low, high), for a log scale above 0")
             if self.bare and limits is not None and limits[0] != 0:
                 raise ValueError(f"Panel: {name} is {limits!r}, expected (0, number of cells) in a bare panel")
-        if not _is_number(self.width) or not 0 < self.width < np.inf:
-            raise ValueError(f"Panel: width is {self.width!r}, expected a number above 0")
+        _refuse_unless_above_0("Panel", "width", self.width)
 
 
 @dataclass(frozen=True)
@@ -162,24 +161,29 @@ class Panel3D:
     def __post_init__(self):
         if len(self.names) != 3 or not all(isinstance(name, str) for name in self.names):
             raise ValueError(f"Panel3D: names is {self.names!r}, expected three words")
-        if self.limits is not None and not _are_limits(self.limits, "linear"):
+        if self.limits is not None and not _are_limits(self.limits, -np.inf):
             raise ValueError(f"Panel3D: limits is {self.limits!r}, expected (low, high)")
         if len(self.view) != 2 or not all(map(_is_number, self.view)) or not -90 <= self.view[1] <= 90:
             raise ValueError(f"Panel3D: view is {self.view!r}, expected (azimuth, elevation) in degrees")
-        if not _is_number(self.width) or not 0 < self.width < np.inf:
-            raise ValueError(f"Panel3D: width is {self.width!r}, expected a number above 0")
+        _refuse_unless_above_0("Panel3D", "width", self.width)
 
 
 def _is_number(x):
     return isinstance(x, (int, float, np.integer, np.floating)) and not isinstance(x, bool)
 
 
-def _are_limits(limits, scale):
+def _refuse_unless_above_0(kind, name, value, expected="a number"):
+    if not _is_number(value) or not 0 < value < np.inf:
+        raise ValueError(f"{kind}: {name} is {value!r}, expected {expected} above 0")
+
+
+def _are_limits(limits, below):
+    """Whether these are a low and a high number, both above `below`."""
     try:
         low, high = map(float, limits)
     except (TypeError, ValueError):
         return False
-    return bool(np.isfinite([low, high]).all() and low < high and (scale != "log" or low > 0))
+    return below < low < high < np.inf
 
 
 def _style(kind, color, panel, **more):
@@ -220,8 +224,7 @@ def lines(x, y, *, color="blue", label="", dashed=False, panel=0):
 
 def points(x, y, *, color="blue", label="", size=9, hollow=False, panel=0):
     """Dots of `size` pixels at (x[i], y[i]). The label is right of the last one."""
-    if not _is_number(size) or not 0 < size < np.inf:
-        raise ValueError(f"points: size is {size!r}, expected a number of pixels above 0")
+    _refuse_unless_above_0("points", "size", size, "a number of pixels")
     style = _style("points", color, panel, label=label, size=size, hollow=hollow)
     return Mark("points", _vectors("points", x=x, y=y), style)
 
@@ -278,8 +281,8 @@ def cells(values, *, at=(0, 0), limit=None, digits=None, names=None, outline=Non
         if not np.isin(codes, np.arange(len(names))).all():
             wrong = codes[~np.isin(codes, np.arange(len(names)))][0]
             raise ValueError(f"cells: a value is {wrong:g}, expected codes 0 to {len(names) - 1}, one for each name")
-    elif not _is_number(limit) or not 0 < limit < np.inf:
-        raise ValueError(f"cells: limit is {limit!r}, expected a number above 0")
+    else:
+        _refuse_unless_above_0("cells", "limit", limit)
     if digits is not None:
         if not _is_number(digits) or digits not in range(10):
             raise ValueError(f"cells: digits is {digits!r}, expected None or 0 to 9")
@@ -310,8 +313,7 @@ def handle(x, y, *, moves, color="blue", label="", panel=0):
 
 def points3(x, y, z, *, color="blue", label="", size=7, hollow=False, panel=0):
     """Dots of `size` pixels at (x[i], y[i], z[i]), the near ones in front. The label is right of the last one."""
-    if not _is_number(size) or not 0 < size < np.inf:
-        raise ValueError(f"points3: size is {size!r}, expected a number of pixels above 0")
+    _refuse_unless_above_0("points3", "size", size, "a number of pixels")
     style = _style("points3", color, panel, label=label, size=size, hollow=hollow)
     return Mark("points3", _vectors("points3", x=x, y=y, z=z), style)
 

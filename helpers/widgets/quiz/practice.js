@@ -214,7 +214,7 @@ function render({ model, el }) {
       again.textContent = record ? returnOf(record, today(), others.length) : "";
       if (question.result()?.now && place.contains(document.activeElement)) next.focus();
     };
-    const question = ask(card.lesson, card.question, { changed, signal: asking.signal, anew: true });
+    const question = ask(card.lesson, card.question, { changed, signal: asking.signal, fresh: true });
     shuffle(question.element);
     place.replaceChildren(question.element);
     question.start();

@@ -7,14 +7,14 @@ const CHANGED = "This question has changed since you answered it, so that answer
 
 /**
  * One question. `changed` is called whenever its checked answer changes. An answer that is kept is shown, unless the
- * question is to be asked `anew`.
+ * question is to be asked `fresh`, without a stored answer.
  *
  * @param {string} lesson
  * @param {Question} question
- * @param {{ number?: number, prediction?: boolean, changed: () => void, signal: AbortSignal, anew?: boolean }} options
+ * @param {{ number?: number, prediction?: boolean, changed: () => void, signal: AbortSignal, fresh?: boolean }} options
  * @returns {Asking}
  */
-export function ask(lesson, question, { number, prediction, changed, signal, anew }) {
+export function ask(lesson, question, { number, prediction, changed, signal, fresh }) {
   const place = placeOf(lesson, question.key);
   const name = `quiz-${Math.random().toString(36).slice(2)}`;
   /** @type {Answer | null} */
@@ -82,7 +82,7 @@ export function ask(lesson, question, { number, prediction, changed, signal, ane
   function check() {
     const choice = chosen();
     if (choice < 0) return;
-    anew = false;
+    fresh = false;
     answer(place, question, choice);
   }
 
@@ -94,11 +94,11 @@ export function ask(lesson, question, { number, prediction, changed, signal, ane
     event.preventDefault();
     check();
   });
-  followAnswer(place, (text) => !anew && take(text), signal);
+  followAnswer(place, (text) => !fresh && take(text), signal);
 
   return {
     element,
-    start: () => take(anew ? null : load(place)),
+    start: () => take(fresh ? null : load(place)),
     result: () => record && { first: record.first === question.right, now: record.choice === question.right },
   };
 }

@@ -143,7 +143,7 @@ def fetch(home, pull, say):
 def for_the_hub(line):
     """What workbook.py says, with the command that works here: there is no `make` environment in a clone."""
     return re.sub(
-        r"`make reset LESSON=(\w+)`", rf"`python {NAME}/tools/learner/workbook.py reset \1` in a terminal", line
+        r"`make reset LESSON=(\w+)`", rf"`cd ~/{NAME} && python -m tools.learner.workbook reset \1` in a terminal", line
     )
 
 
