@@ -23,6 +23,11 @@ SMALLEST = 16  # pixels of a letter on a slide of 1280 x 720
 SMALL_BY_NATURE = ".katex, .mark.cells"
 
 
+# reveal lays out the pages of a PDF between frames. A busy Chromium without a screen may draw none for a minute, so the
+# frames come by the clock.
+FRAMES_BY_THE_CLOCK = "window.requestAnimationFrame = (draw) => setTimeout(() => draw(performance.now()), 16)"
+
+
 @pytest.fixture(scope="session")
 def decks(tmp_path_factory):
     """The folder of the built decks."""
@@ -52,6 +57,8 @@ def present(browser, decks):
                 route.abort()
 
         context.route("**/*", guard)
+        if "print-pdf" in query:
+            context.add_init_script(FRAMES_BY_THE_CLOCK)
         page = context.new_page()
         page.set_default_timeout(20_000)
         page.on("pageerror", lambda error: errors.append(str(error)))
@@ -537,7 +544,7 @@ def test_pen_strokes_leave_with_their_slide(present):
 @pytest.mark.parametrize("more", ["&notes", "&answers"])
 def test_a_pdf_shows_notes_or_answers_on_request(present, more):
     page = present("15_practice", f"?print-pdf{more}")
-    page.wait_for_function("document.querySelectorAll('.pdf-page').length > 10")
+    page.wait_for_function("document.querySelectorAll('.pdf-page').length > 10", polling=100)
     if more == "&notes":
         assert page.locator(".speaker-notes-pdf").count() > 10
     else:
@@ -547,9 +554,8 @@ def test_a_pdf_shows_notes_or_answers_on_request(present, more):
 def test_a_pdf_has_every_slide_with_pictures(present):
     page = present(query="?print-pdf", color_scheme="dark")
     slides = page.locator(".sheet").count()
-    page.bring_to_front()  # reveal lays the pages out between frames, and a page behind another gets none
     laid_out = "(n) => document.querySelectorAll('.pdf-page').length == n"
-    page.wait_for_function(laid_out, arg=slides, polling=100, timeout=60_000)
+    page.wait_for_function(laid_out, arg=slides, polling=100)
     assert page.evaluate("document.documentElement.dataset.theme") == "light", "paper is white"
     seen = "(e) => { const r = e.getBoundingClientRect(); return r.width > 300 && r.height > 100; }"
     for drawn in page.query_selector_all(".still img, .explorer-stage svg"):
