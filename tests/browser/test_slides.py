@@ -23,11 +23,6 @@ SMALLEST = 16  # pixels of a letter on a slide of 1280 x 720
 SMALL_BY_NATURE = ".katex, .mark.cells"
 
 
-# reveal lays out the pages of a PDF between frames. A busy Chromium without a screen may draw none for a minute, so the
-# frames come by the clock.
-FRAMES_BY_THE_CLOCK = "window.requestAnimationFrame = (draw) => setTimeout(() => draw(performance.now()), 16)"
-
-
 @pytest.fixture(scope="session")
 def decks(tmp_path_factory):
     """The folder of the built decks."""
@@ -57,8 +52,6 @@ def present(browser, decks):
                 route.abort()
 
         context.route("**/*", guard)
-        if "print-pdf" in query:
-            context.add_init_script(FRAMES_BY_THE_CLOCK)
         page = context.new_page()
         page.set_default_timeout(20_000)
         page.on("pageerror", lambda error: errors.append(str(error)))
@@ -544,18 +537,19 @@ def test_pen_strokes_leave_with_their_slide(present):
 @pytest.mark.parametrize("more", ["&notes", "&answers"])
 def test_a_pdf_shows_notes_or_answers_on_request(present, more):
     page = present("15_practice", f"?print-pdf{more}")
-    page.wait_for_function("document.querySelectorAll('.pdf-page').length > 10", polling=100)
+    page.wait_for_function("document.querySelectorAll('.pdf-page').length > 10")
     if more == "&notes":
         assert page.locator(".speaker-notes-pdf").count() > 10
     else:
         assert page.locator(".vote .why").first.is_visible() and page.locator(".vote .right").count() >= 3
 
 
-def test_a_pdf_has_every_slide_with_pictures(present):
+def test_a_pdf_has_every_slide_with_pictures(present, decks):
+    slides = len(re.findall(r'class="sheet\b', (decks / f"{LESSON}.html").read_text(encoding="utf-8")))
     page = present(query="?print-pdf", color_scheme="dark")
-    slides = page.locator(".sheet").count()
-    laid_out = "(n) => document.querySelectorAll('.pdf-page').length == n"
-    page.wait_for_function(laid_out, arg=slides, polling=100)
+    # Until reveal has laid out all pages, it holds the slides outside of the document.
+    page.wait_for_function("document.querySelector('.pdf-page .sheet')", polling=100)
+    assert page.locator(".pdf-page .sheet").count() == slides > 10
     assert page.evaluate("document.documentElement.dataset.theme") == "light", "paper is white"
     seen = "(e) => { const r = e.getBoundingClientRect(); return r.width > 300 && r.height > 100; }"
     for drawn in page.query_selector_all(".still img, .explorer-stage svg"):
