@@ -14,7 +14,8 @@ CANCELS = (
     "subtract the mean first, then square"
 )
 LOST_AXES = (
-    "your mean and variance lost the axes you averaged over, so they no longer line up with x; keep them with size 1"
+    "your mean and variance lost the axes you averaged over, so they no longer line up with the values; "
+    "keep them with size 1"
 )
 FLOAT32 = "you converted x to float32, which keeps 7 digits: with a mean of 1e8 nothing is left of the differences"
 
@@ -28,7 +29,9 @@ NORMALIZING = {
     ),
     "((x - mean) / np.sqrt(var))": "you left out epsilon, so with a tiny variance the output is too large",
     "((x - mean) / np.sqrt(var + 1e-5))": "you ignored the argument eps and always used 1e-5",
-    "((x - mean) / (var + eps))": ("you divided by the variance; divide by its square root, which has the unit of x"),
+    "((x - mean) / (var + eps))": (
+        "you divided by the variance; divide by its square root, which has the unit of the values"
+    ),
     "((x - mean) / var + eps)": "you divided by the variance, then added eps; divide by the square root of var + eps",
     "((x - mean) / var)": "you divided by the variance itself; divide by the square root of the variance plus eps",
     "((x - mean) / np.sqrt(np.sqrt(var) + eps))": (
@@ -40,7 +43,9 @@ NORMALIZING = {
     ),
     "((x - mean) * np.sqrt(var + eps))": "you multiplied by the standard deviation; divide by it",
     "(x - mean + 0 * var)": "you subtracted the mean but did not divide by the square root of var + eps",
-    "((mean - x) / np.sqrt(var + eps))": "your difference has the wrong sign; it should be x - mean, not mean - x",
+    "((mean - x) / np.sqrt(var + eps))": (
+        "your difference has the wrong sign; subtract the mean from each value, not each value from the mean"
+    ),
     "(x / np.sqrt(var + eps) + 0 * mean)": "you did not subtract the mean",
     "(x - mean / np.sqrt(var + eps))": NO_PARENTHESES,
 }
@@ -53,16 +58,17 @@ AFFINE = {
     "gamma * (y + beta)": ("you added beta before multiplying by gamma; the scale comes first, then the shift"),
     "beta * y + gamma": "gamma and beta have changed places: gamma multiplies, beta is added",
     "gamma * y - beta": "you subtracted beta; it is added",
-    "y + gamma * beta": "you multiplied beta by gamma; gamma multiplies the normalized x, and beta is added",
+    "y + gamma * beta": "you multiplied beta by gamma; gamma multiplies the normalized values, and beta is added",
 }
 
 # Instead of both.
 MIXED_UP = {
     "gamma * x - mean / np.sqrt(var + eps) + beta": (
-        "without parentheses gamma multiplies only x and the square root divides only the mean; write (x - mean)"
+        "without parentheses gamma multiplies only the values and the square root divides only the mean; put "
+        "the difference in parentheses"
     ),
     "(gamma * x - mean) / np.sqrt(var + eps) + beta": (
-        "you multiplied only x by gamma; gamma multiplies the difference x - mean"
+        "you multiplied only the values by gamma; gamma multiplies their difference from the mean"
     ),
     "gamma * (x - mean) / np.sqrt(var) + eps + beta": (
         "your epsilon is added to the output; put var + eps in parentheses, under the square root"
@@ -85,7 +91,9 @@ VARIANCES = {
         "your variance is the sum of the squared distances; divide it by how many there are"
     ),
     "(x - mean) ** 2": ("you squared the distances to the mean but did not average them; the variance is their mean"),
-    "(x**2).mean(axis=axes, keepdims=True)": ("your variance is the mean of x²; subtract the mean before you square"),
+    "(x**2).mean(axis=axes, keepdims=True)": (
+        "your variance is the mean of the squares; subtract the mean before you square"
+    ),
     "np.abs(x - mean).mean(axis=axes, keepdims=True) ** 2": (
         "you averaged the absolute distances; the variance is the mean of the squared ones"
     ),
