@@ -54,6 +54,7 @@ STRICT := HELPERS_STRICT=1 OMP_NUM_THREADS=1
 # Those of them that another package or another Python could break; the others read texts of this repository.
 OTHER := $(subst tests notebooks,$(addprefix tests/,helpers lessons/test_pictures.py lessons/test_12_bug_gallery.py \
 	$(addprefix tools/test_,assignment.py grade.py record.py save.py workbook.py)) notebooks,$(PYTEST))
+BROWSER_TESTS ?= tests/browser
 # The oldest packages call functions that newer ones beneath them have deprecated; we cannot change that.
 OLD := -W ignore::DeprecationWarning
 
@@ -147,13 +148,13 @@ test-lowest: env ## the tests that depend on packages, with the oldest that pypr
 test-python: env ## the tests that another Python could fail, after `make test` has run (PYTHON=/path/to/python3)
 	$(STRICT) $(PY) $(OTHER) $(TEST_ARGS)
 
-test-browser: env ## lessons in a real JupyterLab and Chromium (needs Chromium and Node)
+test-browser: env ## lessons in a real JupyterLab and Chromium (needs Chromium and Node; BROWSER_TESTS=a file)
 	@$(BOOTSTRAP) --extra browser
 	@$(BOOTSTRAP) --extra site
 	@$(PY) tools/bootstrap.py --lite
 	@if [ -f tests/browser/package.json ]; then cd tests/browser && npm ci --no-audit --no-fund; fi
 	@if [ -f tools/publish/web/package.json ]; then cd tools/publish/web && npm ci --silent --no-audit --no-fund; fi
-	$(STRICT) $(PY) -m pytest tests/browser -n 2 $(TEST_ARGS)
+	$(STRICT) $(PY) -m pytest $(BROWSER_TESTS) -n 2 $(TEST_ARGS)
 
 mutants: env ## change the helpers one thing at a time; a test must fail (MUTANTS_ARGS="norms checks")
 	@$(FIND) "$$python" tools/bootstrap.py --extra mutants
