@@ -162,6 +162,19 @@ def test_measured_values_that_hardly_moved_stay_stored(record, stored, new, kept
     assert nb == notebook(stored if kept else new)
 
 
+@pytest.mark.parametrize("changed", ["source", "line"])
+def test_measured_values_are_new_where_anything_else_changed(record, changed):
+    def notebook(source, first, value):
+        text = f"{first} of 95\nPASS - fraction: {value}, between 0.25 and 0.42\n"
+        output = nbformat.v4.new_output("stream", text=text)
+        return nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source, id="a", outputs=[output])])
+
+    new = ("y", 31, 0.316) if changed == "source" else ("x", 30, 0.316)
+    nb = notebook(*new)
+    record.keep_measured(nb, notebook("x", 31, 0.326))
+    assert nb == notebook(*new)
+
+
 def test_a_cell_id_that_stands_twice_is_mended(record, tmp_path):
     nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("a") for _ in range(2)])
     nb.cells[0].id = nb.cells[1].id = "same"

@@ -6,7 +6,7 @@
 A notebook is overwritten only when all of its cells ran. Others that show a changed question (00 and 15 show something
 of every lesson) are then recorded, too. Two runs give the same bytes: execution counts,
 widget model ids and metadata do not depend on the clock, the machine, the editor or an earlier run. What check_between
-measures does, so its stored line stays unless the new value is clearly different.
+measures does, so its stored line stays if nothing else in its output has changed, and its value only a little.
 """
 
 import argparse
@@ -142,24 +142,30 @@ def without_measured(text):
 
 
 def keep_measured(nb, stored):
-    """Give `nb` the stored line of each check_between whose new value is nearly the stored one."""
-    before = {cell.id: cell.get("outputs", []) for cell in stored.cells}
+    """Give `nb` the stored text of each output in which nothing but check_between's values moved, and these little.
+
+    A text whose cell or other lines have changed is taken whole: half of it would contradict the other half.
+    """
+    before = {cell.id: cell for cell in stored.cells}
     for cell in nb.cells:
-        for new, old in zip(cell.get("outputs", []), before.get(cell.id, []), strict=False):
+        same = before.get(cell.id)
+        if same is None or same.source != cell.source:
+            continue
+        for new, old in zip(cell.get("outputs", []), same.get("outputs", []), strict=False):
             if new.output_type == old.output_type == "stream":
                 lines, old_lines = SAME_LINE.split(new.text), SAME_LINE.split(old.text)
-                if len(lines) == len(old_lines):
-                    new.text = "\n".join(map(kept_line, lines, old_lines))
+                if len(lines) == len(old_lines) and all(map(hardly_moved, lines, old_lines)):
+                    new.text = old.text
 
 
-def kept_line(new, old):
-    """The stored line if no number moved by more than a tenth of the largest one, the bounds included."""
+def hardly_moved(new, old):
+    """Whether two lines are the same, or differ in numbers that moved by at most a tenth of the largest one."""
     if new == old or without_measured(new) != without_measured(old):
-        return new
+        return new == old
     numbers, old_numbers = ([float(n) for n in NUMBER.findall(line.rpartition(": ")[2])] for line in (new, old))
     largest = max(map(abs, numbers + old_numbers))
     moved = [abs(a - b) for a, b in zip(numbers, old_numbers, strict=True)]
-    return old if max(moved) <= largest / 10 else new
+    return max(moved) <= largest / 10
 
 
 def number_widgets(nb, models):
