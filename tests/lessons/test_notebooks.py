@@ -95,7 +95,7 @@ def test_the_map_names_all_lessons_with_minutes():
 def test_start_here_explains_outputs_and_folded_cells():
     """A learner sees PASS lines before anything has run, and arrow keys pass folded cells by."""
     first, second = re.split(r"^## 1 ", prose(LESSONS[0]), maxsplit=1, flags=re.MULTILINE)
-    assert "runs without being opened: Shift+Enter" in first
+    assert "runs without being opened: press Shift+Enter" in first
     assert "stored when the lesson was written" in second.partition("\n## ")[0]
 
 
