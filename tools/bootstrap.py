@@ -143,9 +143,8 @@ def default_environment(extra=None, this_python=False):
 def other_environment(which):
     """.venv-lowest, on Python 3.11 if there is one; .venv-newest or .venv-lite, on this Python."""
     folder, wishes = os.path.join(ROOT, ".venv-" + which), requirements("lite" if which == "lite" else None)
-    if (
-        which == "lowest"
-    ):  # exactly the bounds: with >=, one that does not fit the others would be raised without a word
+    if which == "lowest":
+        # Exactly the bounds: with >=, one that does not fit the others would be raised without a word.
         wishes = [line.replace(">=", "==") for line in wishes]
     if os.path.exists(python_in(folder)) and read(folder, "wishes.txt") == "\n".join(wishes):
         return
