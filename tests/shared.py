@@ -16,9 +16,9 @@ import nbformat
 import numpy as np
 import pytest
 
-from tools.author import outline
+from tools import lessons
 from tools.author.record import without_measured  # noqa: F401 - tests take it from here
-from tools.publish.lesson import Lesson, is_hidden  # noqa: F401 - tests take is_hidden from here
+from tools.lessons import Lesson, is_hidden  # noqa: F401 - tests take is_hidden from here
 
 ROOT = Path(__file__).resolve().parent.parent
 LESSONS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -185,12 +185,12 @@ def lesson_of(path):
 
 def core_counts(path):
     """{"words": ..., "code lines": ..., "questions": ..., "explorers": ...} of a lesson's core path."""
-    return outline.counts_of(lesson_of(path).core)
+    return lessons.counts_of(lesson_of(path).core)
 
 
 def core_minutes(path):
     """How long the core path takes."""
-    return outline.minutes_of(lesson_of(path).core)
+    return lessons.minutes_of(lesson_of(path).core)
 
 
 # The shortest good file of questions, for tests that spoil or extend it.

@@ -23,9 +23,9 @@ import pytest
 from helpers.exercises import all_exercises
 from tests.browser import pyodide_core
 from tests.shared import ROOT, without_measured
-from tools.learner.widget_state import VIEW, models_of, text
+from tools.learner.widget_state import models_of
+from tools.lessons import VIEW, read_lesson, text
 from tools.publish import lite
-from tools.publish.lesson import read_lesson
 from tools.publish.replace_folder import NotOurs
 from tools.publish.site import head
 

@@ -12,7 +12,7 @@ import nbformat
 
 from helpers.exercises import all_exercises
 from tests.shared import LESSONS, ROOT, core_counts, core_minutes, in_every_lesson, is_hidden, lesson_of, read
-from tools.publish.lesson import CLOSING
+from tools.lessons import CLOSING
 
 MAX_BYTES = 400_000
 MAX_CORE_MINUTES = 45

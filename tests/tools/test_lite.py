@@ -19,12 +19,13 @@ from helpers.exercises import all_exercises
 from tests.shared import LESSONS, ROOT
 from tools.classroom import grade
 from tools.learner import missing_name, workbook
-from tools.learner.widget_state import models_of, text
+from tools.learner.widget_state import models_of
+from tools.lessons import text
 
 pytest.importorskip("markdown_it", reason="authors have it")
 pytest.importorskip("mdit_py_plugins", reason="authors have it")
+from tools.lessons import read_lesson, tags_of  # noqa: E402
 from tools.publish import lite  # noqa: E402
-from tools.publish.lesson import read_lesson, tags_of  # noqa: E402
 from tools.publish.pages import PublishError  # noqa: E402
 
 spec = importlib.util.spec_from_file_location("lessons_kernel", lite.WEB / "lite" / "lessons_kernel.py")

@@ -7,9 +7,9 @@ import pytest
 
 from helpers.widgets.quiz.questions import all_lessons as all_questions
 from tests.shared import LESSONS, ROOT, for_each, lesson_of
-from tools.learner.widget_state import STATE, VIEW
+from tools.learner.widget_state import STATE
+from tools.lessons import VIEW, Lesson, role_of
 from tools.publish import cells, lite
-from tools.publish.lesson import Lesson, role_of
 
 pytest.importorskip("mdit_py_plugins", reason="authors have it")
 from tools.publish import site as build_site  # noqa: E402

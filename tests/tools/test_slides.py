@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from tests.shared import LESSONS, lesson_of, outline
-from tools.learner.widget_state import VIEW
-from tools.publish.lesson import Lesson
+from tests.shared import LESSONS, lesson_of
+from tools.lessons import VIEW, Lesson
+from tools.publish import plan
 from tools.publish.shown_code import checked_words, printed_words, shown_code
 
 pytest.importorskip("markdown_it", reason="authors have it")
@@ -452,7 +452,7 @@ def test_notes_have_the_minutes_of_the_plan(decks):
     for path in LESSONS:
         deck = decks[path.stem][1]
         told = [(int(a), int(b), int(c)) for a, b, c in re.findall(r"Minute (\d+) to (\d+) of (\d+)", deck)]
-        sections = [section for section in outline.sections_of(lesson_of(path).parts)]
+        sections = [section for section in plan.sections_of(lesson_of(path).parts)]
         sections = [section for section in sections if section.minutes + section.talk]
         assert [end for _, end, _ in told] == [section.total for section in sections], path.stem
         assert told[0][0] == 0 and all(one[1] == other[0] for one, other in zip(told, told[1:], strict=False)), told

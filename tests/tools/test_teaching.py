@@ -9,12 +9,12 @@ import pytest
 
 from helpers import theme
 from helpers.exercises import all_exercises
-from tests.shared import LESSONS, for_each, lesson_of, outline
+from tests.shared import LESSONS, for_each, lesson_of
 from tools.learner import workbook
-from tools.publish.lesson import Part, parts_of
+from tools.lessons import Part, minutes_of, parts_of
 
 pytest.importorskip("mdit_py_plugins", reason="authors have it")
-from tools.publish import pages, teaching  # noqa: E402
+from tools.publish import pages, plan, teaching  # noqa: E402
 
 CLASS = teaching.CLASS
 
@@ -99,16 +99,16 @@ def test_the_learners_copy_keeps_the_questions():
 @for_each("path", LESSONS)
 def test_the_minutes_of_the_plan_add_up(path):
     lesson = lesson_of(path)
-    sections = outline.sections_of(lesson.parts)
-    assert sum(section.minutes for section in sections) == round(outline.class_minutes_of(lesson.core))
-    talk = outline.MINUTES_PER_DISCUSSION * sum(bool(section.discussion) for section in sections)
-    assert sections[-1].total == round(outline.class_minutes_of(lesson.core)) + talk
+    sections = plan.sections_of(lesson.parts)
+    assert sum(section.minutes for section in sections) == round(plan.class_minutes_of(lesson.core))
+    talk = plan.MINUTES_PER_DISCUSSION * sum(bool(section.discussion) for section in sections)
+    assert sections[-1].total == round(plan.class_minutes_of(lesson.core)) + talk
 
 
 @for_each("path", LESSONS)
 def test_lessons_fit_one_hour_or_two_classes(path):
     lesson = lesson_of(path)
-    sections = outline.sections_of(lesson.parts)
+    sections = plan.sections_of(lesson.parts)
     (stop,) = (section for section in sections if section.stop)
     total = sections[-1].total
     assert sum(section.minutes for section in sections) <= 60
@@ -119,8 +119,8 @@ def test_lessons_fit_one_hour_or_two_classes(path):
 @for_each("path", LESSONS)
 def test_a_class_holds_what_fits(path):
     lesson = lesson_of(path)
-    sections = outline.sections_of(lesson.parts)
-    fits = [outline.fit(sections, minutes) for minutes in outline.CLASSES]
+    sections = plan.sections_of(lesson.parts)
+    fits = [plan.fit(sections, minutes) for minutes in plan.CLASSES]
     for fit in fits:
         chosen = [section for section in sections if section.title in fit.taken]
         talked = sum(section.talk for section in chosen if section.title in fit.talks)
@@ -134,7 +134,7 @@ def test_a_class_holds_what_fits(path):
 @for_each("path", LESSONS)
 def test_the_plan_names_all_sections_and_options(path):
     lesson = lesson_of(path)
-    sections = outline.sections_of(lesson.parts)
+    sections = plan.sections_of(lesson.parts)
     headings = [part.title for part in lesson.parts if part.level == 2]
     assert [section.title for section in sections[1:]] == [
         title for title in headings if title not in ("Exercises", "Your notes", "References")
@@ -159,38 +159,38 @@ SMALL = {
 
 
 def test_minutes_count_words_lines_questions_and_explorers():
-    sections = outline.sections_of(parts_of(SMALL, checks=4))
+    sections = plan.sections_of(parts_of(SMALL, checks=4))
     assert [section.title for section in sections] == ["Opening", "1 First", "2 Second", "Skill check"]
     assert [section.minutes for section in sections] == [2, 4, 1, 4]
     assert [section.total for section in sections] == [2, 10, 11, 15]
     (deeper,) = sections[1].optional
-    assert outline.class_minutes_of(deeper) == pytest.approx(2 + 122 / 150, abs=0.05)
-    assert outline.minutes_of(deeper) == pytest.approx(2 + 122 / 120, abs=0.05)
+    assert plan.class_minutes_of(deeper) == pytest.approx(2 + 122 / 150, abs=0.05)
+    assert minutes_of(deeper) == pytest.approx(2 + 122 / 120, abs=0.05)
     assert sections[1].holds == "1 question, 1 explorer"
     assert [section.stop for section in sections] == [False, True, False, False]
 
 
 def test_shares_are_whole_and_lose_nothing():
-    assert outline.shared(25, [1, 1, 1]) == [8, 9, 8]
-    assert outline.shared(5, [7]) == [5]
-    assert sum(outline.shared(45, [13, 4, 9])) == 45
+    assert plan.shared(25, [1, 1, 1]) == [8, 9, 8]
+    assert plan.shared(5, [7]) == [5]
+    assert sum(plan.shared(45, [13, 4, 9])) == 45
 
 
 @for_each("path", LESSONS)
 def test_the_plan_says_how_a_lesson_fits(path):
     lesson = lesson_of(path)
-    sections = outline.sections_of(lesson.parts)
+    sections = plan.sections_of(lesson.parts)
     said = " ".join(teaching.ways(sections))
     total = sections[-1].total
     assert ("Two classes" in said) == (total > CLASS)
-    for fit in (outline.fit(sections, minutes) for minutes in outline.CLASSES):
+    for fit in (plan.fit(sections, minutes) for minutes in plan.CLASSES):
         assert f"A class of {fit.minutes} minutes: the lesson takes {fit.total} with {len(fit.talks)} of" in said
 
 
 @for_each("path", LESSONS)
 def test_homework_takes_the_stated_minutes(path):
     lesson = lesson_of(path)
-    exercises = outline.homework(lesson)
+    exercises = plan.homework(lesson)
     assert sum(exercise.minutes for exercise in exercises) == lesson.homework_minutes
     assert all(exercise.minutes >= 3 and exercise.nudge and exercise.mistakes for exercise in exercises)
     assert exercises and all(all_exercises()[exercise.name] for exercise in exercises)
@@ -229,11 +229,11 @@ def test_predictions_come_once_in_order(files, path):
 def test_discussions_mistakes_and_homework_are_on_the_page(files, path):
     lesson = lesson_of(path)
     words = words_of(files[f"{lesson.name}.html"])
-    for section in outline.sections_of(lesson.parts):
+    for section in plan.sections_of(lesson.parts):
         if section.discussion:
             assert spoken(section.discussion["question"]) in words
             assert spoken(section.discussion["good_answer"]) in words
-    for exercise in outline.homework(lesson):
+    for exercise in plan.homework(lesson):
         assert all(" ".join(teaching.sentence(mistake).split()) in words for mistake in exercise.mistakes)
         assert f"{exercise.name} {exercise.minutes}" in words
 
@@ -301,7 +301,7 @@ def test_a_known_mistake_becomes_a_sentence():
 @for_each("path", LESSONS)
 def test_mistakes_of_one_exercise_alone_come_first(path):
     lesson = lesson_of(path)
-    for exercise in outline.homework(lesson):
+    for exercise in plan.homework(lesson):
         others = [other for name, other in all_exercises().items() if name != exercise.name]
         elsewhere = {mistake.sentence for other in others for mistake in other.mistakes}
         shared = [sentence in elsewhere for sentence in exercise.mistakes]

@@ -226,7 +226,7 @@ def test_reset_understands_the_ways_to_name_a_lesson(workbook, name):
 
 @pytest.mark.parametrize("name", ["07", "x", "batch"])
 def test_reset_lists_lessons_for_an_unknown_one(workbook, name):
-    with pytest.raises(workbook.WorkbookError, match=rf"no lesson '{name}'; there are: 00 02"):
+    with pytest.raises(workbook.LessonError, match=rf"no lesson '{name}'; there are: 00 02"):
         workbook.take(name)
 
 

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from tools.author import new_lesson, record
-from tools.learner.workbook import WorkbookError, original_of
+from tools.lessons import LessonError, original_of
 
 ROOT = Path(__file__).resolve().parents[2]
 # Each is run for this lesson only; what concerns all lessons at once is named in ALSO.
@@ -94,8 +94,8 @@ def main(arguments=None):
     parser.add_argument("lesson", help="the lesson's number, as in 05")
     start = time.perf_counter()
     try:
-        lesson = original_of(ROOT, parser.parse_args(arguments).lesson)
-    except WorkbookError as reason:
+        lesson = original_of(parser.parse_args(arguments).lesson)
+    except LessonError as reason:
         print(reason, file=sys.stderr)
         return 2
     good = check(lesson)

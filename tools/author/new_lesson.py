@@ -11,7 +11,7 @@ from pathlib import Path
 import nbformat
 
 from tools.author import record
-from tools.publish.lesson import all_lessons
+from tools.lessons import all_lessons
 
 ROOT = Path(__file__).resolve().parents[2]
 TEMPLATES = Path(__file__).resolve().parent / "templates"

@@ -8,7 +8,7 @@ import sys
 
 from playwright.sync_api import sync_playwright
 
-from tools.publish.lesson import ROOT
+from tools.lessons import ROOT
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 READY = "document.documentElement.dataset.widgets == 'ready'"

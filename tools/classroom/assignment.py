@@ -22,7 +22,7 @@ import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from tools.author.record import notebook_bytes, read_notebook
-from tools.learner.workbook import ROOT, WorkbookError, original_of, write_atomically
+from tools.lessons import ROOT, LessonError, original_of, write_atomically
 
 KEY = "normalization_notebooks"  # the entry in the notebook's metadata
 SCHEMA = 3  # of nbgrader's cell metadata, since nbgrader 0.6
@@ -236,7 +236,7 @@ def is_ours(path):
 
 def write_assignment(lesson, course, points, root=ROOT):
     """Write the source notebook and, if there is none, the settings; return the notebook's path."""
-    path = original_of(root, lesson)
+    path = original_of(lesson, root)
     assignment = make_assignment(path, points)
     target = course / "source" / path.stem / path.name
     if target.exists() and not is_ours(target):
@@ -264,7 +264,7 @@ def main(arguments=None):
             raise AssignmentError("--points must be more than 0.")
         course = options.course.resolve()
         target = write_assignment(options.lesson, course, options.points)
-    except (AssignmentError, WorkbookError) as reason:
+    except (AssignmentError, LessonError) as reason:
         print(str(reason).replace("make reset", "make assignment"), file=sys.stderr)
         return 2
     except OSError as error:

@@ -24,7 +24,7 @@ from functools import partial
 from pathlib import Path
 
 from helpers.exercises.checker import AND_ONE_MORE
-from tools.learner.workbook import ROOT, WorkbookError, original_of
+from tools.lessons import ROOT, LessonError, original_of
 
 
 class GradeError(Exception):
@@ -200,7 +200,7 @@ def grade_folder(options, say):
         raise GradeError(
             f"There are no notebooks in {options.folder}: put them there, as in {options.folder}/ALICE.ipynb."
         )
-    wanted = original_of(ROOT, options.lesson).stem if options.lesson else None
+    wanted = original_of(options.lesson).stem if options.lesson else None
     lessons, rows = all_lessons(), []
     with ThreadPoolExecutor(options.jobs) as pool:
         waiting = [pool.submit(grade, *one, lessons, wanted, options) for one in found]
@@ -225,7 +225,7 @@ def main(arguments=None):
     options = parser.parse_args(arguments)
     try:
         grade_folder(options, partial(print, flush=True))
-    except (GradeError, WorkbookError, OSError) as reason:
+    except (GradeError, LessonError, OSError) as reason:
         print(str(reason).replace("make reset LESSON=02", "--lesson 02"), file=sys.stderr)
         return 2
     return 0

@@ -3,15 +3,11 @@
 JupyterLab saves only the widgets of its running kernel. What an unrun cell still shows is in the file on disk.
 """
 
+from tools.lessons import VIEW, text
+
 STATE = "application/vnd.jupyter.widget-state+json"
-VIEW = "application/vnd.jupyter.widget-view+json"
 LINKS = ("LinkModel", "DirectionalLinkModel")
 WAKE = "To activate this, choose Run > Run All Above Selected Cell, then run this cell (Shift+Enter)."
-
-
-def text(value):
-    """Files hold text as a list of lines or as one string."""
-    return value if isinstance(value, str) else "".join(value)
 
 
 def outputs_of(nb):

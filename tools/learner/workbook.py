@@ -15,21 +15,15 @@ import hashlib
 import json
 import os
 import sys
-import tempfile
 from pathlib import Path
 
 from tools.learner import widget_state
-from tools.learner.widget_state import text
+from tools.lessons import ROOT, LessonError, original_of, text, write_atomically
 
-ROOT = Path(__file__).resolve().parents[2]
 KEY = "normalization_notebooks"  # the entry in a copy's metadata
 GUESS_FIRST = "Commit to your guess above, then run this cell (Shift+Enter).\n"
 FOLDED = "<details><summary>After your guess</summary>\n\n{}\n\n</details>"
 SEAL = "\n<!-- Copied by make lab, {} -->\n"  # closes the copy of a text, with the hash of what stands above
-
-
-class WorkbookError(Exception):
-    """Ends the program with one sentence."""
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -109,21 +103,6 @@ def copy_text(original, folder):
         there = sealed("")
     if there != wanted and there == sealed(there.rpartition(SEAL.partition("{")[0])[0]):
         write_atomically(copy, wanted.encode("utf-8"))
-
-
-def write_atomically(path, data):
-    """Replace the file in one step, so that an interruption leaves the old one whole."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".copying-", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
 
 
 def keep_aside(path, word):
@@ -217,26 +196,12 @@ def update(root=ROOT, say=print):
     return trusted
 
 
-def original_of(root, lesson):
-    """The original that `lesson` names: 2, 02, 02_batch_dependence or the file's name."""
-    originals = sorted((Path(root) / "notebooks").glob("*.ipynb"))
-    wanted = Path(lesson.strip()).name.removesuffix(".ipynb")
-    number = wanted.zfill(2) if wanted.isdigit() else None
-    found = [path for path in originals if wanted == path.stem or number == lesson_of(path)]
-    if len(found) != 1:
-        known = " ".join(lesson_of(path) for path in originals) or "none"
-        raise WorkbookError(
-            f"There is no lesson {lesson!r}; there are: {known}. Name one by its number, as in LESSON=02."
-        )
-    return found[0]
-
-
 def reset(lesson, root=ROOT, say=print):
     """Take a lesson again; the old copy stays beside it under a new name. Return both paths (old: or None)."""
     root = Path(root)
-    original = original_of(root, lesson)
+    original = original_of(lesson, root)
     if load(original) is None:
-        raise WorkbookError(f"notebooks/{original.name} is damaged: restore it from git first.")
+        raise LessonError(f"notebooks/{original.name} is damaged: restore it from git first.")
     folder = root / "workbook"
     folder.mkdir(exist_ok=True)
     copy = folder / original.name
@@ -276,11 +241,11 @@ def main(arguments=None):
         if options.command == "update":
             trust(update())
         elif not options.lesson:
-            raise WorkbookError("Name the lesson, as in `make reset LESSON=02`.")
+            raise LessonError("Name the lesson, as in `make reset LESSON=02`.")
         else:
             copy, _ = reset(options.lesson)
             trust([copy])
-    except WorkbookError as reason:
+    except LessonError as reason:
         print(reason, file=sys.stderr)
         return 2
     except OSError as error:

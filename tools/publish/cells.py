@@ -7,8 +7,7 @@ import re
 import struct
 
 from tools.learner import widget_state
-from tools.learner.widget_state import VIEW, text
-from tools.publish.lesson import role_of
+from tools.lessons import VIEW, role_of, text
 
 
 def size_of(png):

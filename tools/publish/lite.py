@@ -26,8 +26,7 @@ from pathlib import Path
 
 from tools import bootstrap
 from tools.learner import workbook
-from tools.learner.widget_state import text
-from tools.publish.lesson import ROOT
+from tools.lessons import ROOT, text
 from tools.publish.pages import PublishError, known_questions, run
 from tools.publish.replace_folder import check_place, replace_folder
 from tools.publish.typeset import WEB

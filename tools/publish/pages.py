@@ -12,7 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
-from tools.publish.lesson import LessonError
+from tools.lessons import LessonError
 from tools.publish.replace_folder import NotOurs
 from tools.publish.typeset import KATEX, WEB
 

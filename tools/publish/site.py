@@ -23,10 +23,9 @@ from markupsafe import Markup
 
 from helpers import theme
 from tools.learner import workbook
-from tools.learner.widget_state import VIEW, text
+from tools.lessons import ROOT, VIEW, LessonError, all_lessons, tags_of, text
 from tools.publish import lite, slides
 from tools.publish.cells import html_of, prepared, state_on_page
-from tools.publish.lesson import ROOT, LessonError, all_lessons, tags_of
 from tools.publish.pages import PublishError, copy_katex, fill, known_questions, need_packages, run
 from tools.publish.replace_folder import MARK, check_place, replace_folder
 from tools.publish.typeset import WEB

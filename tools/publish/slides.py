@@ -28,10 +28,10 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
 from helpers import theme
-from tools.author import outline
-from tools.learner.widget_state import needed, text
+from tools.learner.widget_state import needed
+from tools.lessons import LEFT_OUT, ROOT, all_lessons, tags_of, text
+from tools.publish import plan
 from tools.publish.cells import prepared, state_on_page
-from tools.publish.lesson import LEFT_OUT, ROOT, all_lessons, tags_of
 from tools.publish.pages import copy_katex, environment, fill, need_packages, reader, run
 from tools.publish.replace_folder import check_place, replace_folder
 from tools.publish.shown_code import checked_words, printed_words, shown_code
@@ -60,7 +60,7 @@ TALL = 560  # pixels; beside a picture that is taller stands its caption
 KEYS = r"Shift\+Enter"
 NOTEBOOK = rf"{KEYS}|\b(this|next|setup) cell\b|\bcell below\b"
 SHORT_CODE = 45  # letters of code inside a sentence that no line break divides
-SECONDS = {"question": 60 * outline.MINUTES_PER_VOTE, "explorer": 60 * outline.MINUTES_PER_EXPLORER}
+SECONDS = {"question": 60 * plan.MINUTES_PER_VOTE, "explorer": 60 * plan.MINUTES_PER_EXPLORER}
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -611,7 +611,7 @@ def columns_of(lesson, cells, models):
 
 def with_clock(columns, lesson):
     """The columns with the minutes of the plan, and each slide with its seconds."""
-    sections = {section.title: section for section in outline.sections_of(lesson.parts)}
+    sections = {section.title: section for section in plan.sections_of(lesson.parts)}
     groups = {group[0].title: group for section in sections.values() for group in section.optional}
     begin, seen = 0, set()
     for column in columns:
@@ -622,7 +622,7 @@ def with_clock(columns, lesson):
             column.minutes, column.talk = section.minutes, section.talk
             begin = section.total
         elif column.title in groups:
-            column.minutes = max(1, round(outline.class_minutes_of(groups[column.title])))
+            column.minutes = max(1, round(plan.class_minutes_of(groups[column.title])))
         share_seconds(column)
     return columns
 
@@ -655,16 +655,16 @@ def deck_page(lesson, pictures, pages, address=""):
     """
     cells, models = prepared(lesson.nb, lesson.name, pictures, "pictures")
     columns = with_clock(columns_of(lesson, cells, models), lesson)
-    sections = outline.sections_of(lesson.parts)
+    sections = plan.sections_of(lesson.parts)
     known = {"lesson": lesson, "columns": columns, "pages": pages, "state": Markup(state_on_page(models))}
     public = f"{address.rstrip('/')}/{lesson.name}.html" if address else ""
     known |= {"public": public, "qr": public and qr_code(public)}
-    known |= {"sections": sections, "exercises": outline.homework(lesson), "plain": plain}
+    known |= {"sections": sections, "exercises": plan.homework(lesson), "plain": plain}
     environment().filters["line"] = lambda words: Markup(PAGE.renderInline(words))
     known["goals"] = Markup(on_slide(lesson.goals))
     known["promise"] = Markup(on_slide(lesson.promise))
     known["needs"] = Markup(NOTES.render(lesson.needs))
-    known["fits"] = Markup(json.dumps([asdict(outline.fit(sections, minutes)) for minutes in outline.CLASSES]))
+    known["fits"] = Markup(json.dumps([asdict(plan.fit(sections, minutes)) for minutes in plan.CLASSES]))
     return with_links(fill("slides/deck.html", **known), pages)
 
 

@@ -16,9 +16,9 @@ from pathlib import Path
 from markupsafe import Markup, escape
 
 from helpers import theme
-from tools.author import outline
+from tools.lessons import ROOT, all_lessons
+from tools.publish import plan
 from tools.publish.cells import picture_of, size_of
-from tools.publish.lesson import ROOT, all_lessons
 from tools.publish.pages import copy_katex, environment, fill, need_packages, reader, run, without_links
 from tools.publish.replace_folder import check_place, replace_folder
 from tools.publish.typeset import WEB, typeset
@@ -64,7 +64,7 @@ def first_picture(lesson):
 def ways(sections):
     """What of the lesson fits into a class of 45, 60 and 90 minutes, as sentences; the slides choose the same."""
     said = []
-    for fit in (outline.fit(sections, minutes) for minutes in outline.CLASSES):
+    for fit in (plan.fit(sections, minutes) for minutes in plan.CLASSES):
         talks = f"{len(fit.talks)} of {sum(bool(section.talk) for section in sections)} discussions"
         left = f", without {' and '.join(fit.left)}" if fit.left else ""
         said.append(f"A class of {fit.minutes} minutes: the lesson takes {fit.total} with {talks}{left}.")
@@ -79,10 +79,10 @@ def ways(sections):
 
 def rates():
     return (
-        f"The minutes of a class: 1 for {outline.SPOKEN_WORDS_PER_MINUTE} words or {outline.CODE_LINES_PER_MINUTE} "
-        f"lines of code, {outline.MINUTES_PER_VOTE} for each vote, {outline.MINUTES_PER_EXPLORER} for each explorer, "
-        f"{outline.MINUTES_PER_QUESTION} for each question of the skill check, "
-        f"{outline.MINUTES_PER_DISCUSSION} for each discussion. A learner alone takes less."
+        f"The minutes of a class: 1 for {plan.SPOKEN_WORDS_PER_MINUTE} words or {plan.CODE_LINES_PER_MINUTE} "
+        f"lines of code, {plan.MINUTES_PER_VOTE} for each vote, {plan.MINUTES_PER_EXPLORER} for each explorer, "
+        f"{plan.MINUTES_PER_QUESTION} for each question of the skill check, "
+        f"{plan.MINUTES_PER_DISCUSSION} for each discussion. A learner alone takes less."
     )
 
 
@@ -121,13 +121,13 @@ def pages(lessons, formula=typeset):
     rows, files = [], {}
     for lesson in lessons:
         sections, exercises, picture = (
-            outline.sections_of(lesson.parts),
-            outline.homework(lesson),
+            plan.sections_of(lesson.parts),
+            plan.homework(lesson),
             first_picture(lesson),
         )
         known = {"lesson": lesson, "sections": sections, "exercises": exercises, "ways": ways(sections)}
         known |= {"class_minutes": CLASS, "first_mistakes": FIRST_MISTAKES, "rates": rates(), "takeaways": takeaways}
-        known["minutes_of"] = lambda parts: max(1, round(outline.class_minutes_of(parts)))
+        known["minutes_of"] = lambda parts: max(1, round(plan.class_minutes_of(parts)))
         known["at_home"] = [part for part in lesson.parts if part.under == "Exercises"]
         files[f"{lesson.name}.html"] = fill("teaching/teacher.html", **known)
         known |= {"card": formula_card(lesson), "picture": None}

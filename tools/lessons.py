@@ -1,22 +1,28 @@
-"""A lesson, read once: what the site, the slides, the teaching pack, README's table and the lesson rules know of it.
+"""A lesson, read once: what all tools and the lesson rules know of it; and how a file is written.
 
 `read_lesson(path)` parses the first cell and the headings of a notebook; nothing else does. A part is what stands under
 one heading. The role of a cell says what a page does with it, and follows from its tags and what it shows.
 """
 
 import json
+import os
 import re
+import tempfile
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from tools.learner.widget_state import VIEW, text
-
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
+VIEW = "application/vnd.jupyter.widget-view+json"
 HEADING = re.compile(r"# (\d\d) ([^:\n]+)(?:: ([^\n]+))?(?:\n|\Z)")
 TIME = re.compile(r"\*\*Time\*\*\D+(\d+) minutes(?:\D+(\d+) minutes)?")
 ROLES = ("setup", "exercise", "solution")  # named by a tag
 LEFT_OUT = ("Deeper", "Exercises", "References")  # not on the core path
+# What a lesson's minutes are made of; told to authors in CONTRIBUTING.md.
+WORDS_PER_MINUTE = 120
+CODE_LINES_PER_MINUTE = 6
+MINUTES_PER_QUESTION = 1
+MINUTES_PER_EXPLORER = 2
 CLOSING = ["Exercises", "Skill check", "Recap", "Your notes", "References"]
 
 
@@ -26,6 +32,11 @@ class LessonError(Exception):
 
 # ----------------------------------------------------------------------------------------------------
 # Cells
+
+
+def text(value):
+    """Files hold text as a list of lines or as one string."""
+    return value if isinstance(value, str) else "".join(value)
 
 
 def tags_of(cell):
@@ -94,6 +105,31 @@ def parts_of(nb, checks=0):
     for part in parts:
         part.checks = checks if part.title == "Skill check" else 0
     return [part for part in parts if part.lines or part.cells]
+
+
+# ----------------------------------------------------------------------------------------------------
+# Minutes
+
+
+def counts_of(parts):
+    """{"words": ..., "code lines": ..., "questions": ..., "explorers": ...} of some parts."""
+    cells = [cell for part in parts for cell in part.cells]
+    everything = "\n".join(part.code for part in parts)
+    visible = [line for cell in cells if not is_hidden(cell) for line in text(cell["source"]).splitlines()]
+    asked = len(re.findall(r"^Quiz\(.*only=", everything, re.MULTILINE))
+    return {
+        "words": len(re.findall(r"[^\W_]\S*", "\n".join(part.text for part in parts))),
+        "code lines": sum(bool(line.strip()) and not line.startswith("Quiz(") for line in visible),
+        "questions": asked + sum(part.checks for part in parts),
+        "explorers": len(re.findall(r"^Explorer\(", everything, re.MULTILINE)),
+    }
+
+
+def minutes_of(parts):
+    """How long some parts take one who reads and answers, by the rates above."""
+    counts = counts_of(parts)
+    reading = counts["words"] / WORDS_PER_MINUTE + counts["code lines"] / CODE_LINES_PER_MINUTE
+    return reading + counts["questions"] * MINUTES_PER_QUESTION + counts["explorers"] * MINUTES_PER_EXPLORER
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -168,3 +204,36 @@ def read_lesson(path):
 
 def all_lessons(root=ROOT):
     return [read_lesson(path) for path in sorted((root / "notebooks").glob("*.ipynb"))]
+
+
+def original_of(lesson, root=ROOT):
+    """The original that `lesson` names: 2, 02, 02_batch_dependence or the file's name."""
+    originals = sorted((Path(root) / "notebooks").glob("*.ipynb"))
+    wanted = Path(lesson.strip()).name.removesuffix(".ipynb")
+    number = wanted.zfill(2) if wanted.isdigit() else None
+    found = [path for path in originals if wanted == path.stem or number == path.name[:2]]
+    if len(found) != 1:
+        known = " ".join(path.name[:2] for path in originals) or "none"
+        raise LessonError(
+            f"There is no lesson {lesson!r}; there are: {known}. Name one by its number, as in LESSON=02."
+        )
+    return found[0]
+
+
+# ----------------------------------------------------------------------------------------------------
+# Files
+
+
+def write_atomically(path, data):
+    """Replace the file in one step, so that an interruption leaves the old one whole."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".copying-", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

@@ -1,47 +1,17 @@
-"""How long the parts of a lesson take: the rates that make minutes of what they hold, and a plan for a class.
-
-The lesson rules, the teaching pack and the slides stand on this.
-"""
+"""A plan for a class: how long its sections take, where to stop, what fits, and the homework."""
 
 import re
 from collections import Counter
 from dataclasses import dataclass
 from itertools import accumulate
 
-from tools.learner.widget_state import text
-from tools.publish.lesson import is_hidden
+from tools.lessons import CODE_LINES_PER_MINUTE, MINUTES_PER_EXPLORER, MINUTES_PER_QUESTION, counts_of, text
 
-# What a lesson's minutes are made of; told to authors in CONTRIBUTING.md.
-WORDS_PER_MINUTE = 120
-CODE_LINES_PER_MINUTE = 6
-MINUTES_PER_QUESTION = 1
-MINUTES_PER_EXPLORER = 2
 # A class votes on a prediction, and talks once in each section; its lecturer says less than stands in the notebook.
 SPOKEN_WORDS_PER_MINUTE = 150
 MINUTES_PER_VOTE = 2
 MINUTES_PER_DISCUSSION = 4
 CLASSES = (45, 60, 90)  # minutes
-
-
-def counts_of(parts):
-    """{"words": ..., "code lines": ..., "questions": ..., "explorers": ...} of some parts."""
-    cells = [cell for part in parts for cell in part.cells]
-    everything = "\n".join(part.code for part in parts)
-    visible = [line for cell in cells if not is_hidden(cell) for line in text(cell["source"]).splitlines()]
-    asked = len(re.findall(r"^Quiz\(.*only=", everything, re.MULTILINE))
-    return {
-        "words": len(re.findall(r"[^\W_]\S*", "\n".join(part.text for part in parts))),
-        "code lines": sum(bool(line.strip()) and not line.startswith("Quiz(") for line in visible),
-        "questions": asked + sum(part.checks for part in parts),
-        "explorers": len(re.findall(r"^Explorer\(", everything, re.MULTILINE)),
-    }
-
-
-def minutes_of(parts):
-    """How long some parts take one who reads and answers, by the rates above."""
-    counts = counts_of(parts)
-    reading = counts["words"] / WORDS_PER_MINUTE + counts["code lines"] / CODE_LINES_PER_MINUTE
-    return reading + counts["questions"] * MINUTES_PER_QUESTION + counts["explorers"] * MINUTES_PER_EXPLORER
 
 
 def class_minutes_of(parts):
