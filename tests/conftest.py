@@ -2,6 +2,7 @@
 
 import atexit
 import os
+import re
 import shutil
 import tempfile
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import settings
 
 HERE = Path(__file__).resolve().parent
+WEEKLY = ("browser", "robustness", "classroom", "conclusions")
 
 # For the kernels in which nbval runs the lessons: a failing check raises, one thread, this environment's packages,
 # and nobody's personal IPython start-up files.
@@ -32,19 +34,17 @@ def as_a_learner(monkeypatch):
 
 
 def pytest_runtest_logreport(report):
-    """nbval does not say which side of a difference is which, nor what to do."""
+    """nbval marks stored lines with + and new ones with -, and says neither that nor what to do."""
     if report.failed and ".ipynb" in report.nodeid and isinstance(report.longrepr, str):
-        words = (
-            "lines with + are stored, lines with - are what the cell gives now. If the new ones are right, run "
-            f"`make notebooks NOTEBOOKS={report.nodeid.partition('::')[0]}`:"
-        )
-        report.longrepr = report.longrepr.replace("assert reference_output == test_output failed:", words)
+        above, told, below = report.longrepr.partition(" assert reference_output == test_output failed:\n")
+        number = Path(report.nodeid.partition("::")[0]).stem[:2]
+        advice = "- is stored, + is what the cell gives now. If the unit tests pass and the new output is right, run\n"
+        swapped = re.sub(r"^(\s*)([-+])(?= )", lambda m: m[1] + "+-"[m[2] == "+"], below, flags=re.MULTILINE)
+        report.longrepr = above + (told and f"{advice}`make notebooks LESSON={number}`:\n") + swapped
 
 
 def pytest_ignore_collect(collection_path, config):
-    """The slow tests run only when they are named: `make test-browser`, `make test-anywhere`, `make test-class`,
-    `make test-everything`."""
-    for name in ("browser", "robustness", "classroom", "conclusions"):
-        if collection_path == HERE / name:
-            return not any(name in Path(str(argument)).parts for argument in config.args) or None
+    """What takes minutes runs only when it is named: `make test-browser`, `make test-everything`."""
+    if collection_path.parent == HERE and collection_path.name in WEEKLY:
+        return not any(collection_path.name in Path(str(argument)).parts for argument in config.args) or None
     return None
