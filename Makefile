@@ -7,13 +7,7 @@
 PYTHON ?= python3
 RUN := .venv/bin/python
 UV := .venv/bin/uv pip install --quiet
-NPM := npm ci --silent --no-audit --no-fund --prefix
 PUBLISH := tools/publish/web/node_modules
-LESSON ?=
-LAB_ARGS ?=
-TEST_ARGS ?=
-GRADE_ARGS ?=
-LOCK_ARGS ?=
 # A failing check raises, and each process computes with one thread. As many processes as there are cores.
 PYTEST = HELPERS_STRICT=1 OMP_NUM_THREADS=1 $(RUN) -m pytest -n logical --maxprocesses=4
 STORED = notebooks/$(LESSON)*.ipynb
@@ -92,5 +86,5 @@ test-everything: .venv/torch .venv/class .venv-lowest/made .venv-newest/made ## 
 
 %/node_modules: %/package-lock.json
 	@command -v npm >/dev/null || { echo "This needs Node with npm: install it and run the command again." >&2; exit 1; }
-	$(NPM) $*
+	npm ci --silent --no-audit --no-fund --prefix $*
 	@touch $@
