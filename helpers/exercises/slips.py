@@ -311,9 +311,9 @@ def _calls(node):
     if name in REDUCTIONS:
         where = in_numpy or name == "norm"  # the place of the axis among the arguments
         if "axis" in keywords:
+            yield "all entries are taken at once", with_keywords(axis=None)
             for axis in AXES:
                 yield "another axis is taken", with_keywords(axis=axis)
-            yield "all entries are taken at once", with_keywords(axis=None)
         elif len(node.args) == 1 + where:
             for axis in AXES:
                 new = ast.Call(node.func, node.args[:-1] + [_expression(axis)], node.keywords)

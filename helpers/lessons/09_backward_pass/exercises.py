@@ -252,7 +252,8 @@ def my_batch_norm_backward(dy, x, gamma, eps=1e-5):
     root = np.sqrt(x.var(axis=0) + eps)  # the root
     x_hat = (x - x.mean(axis=0)) / root  # the forward pass
     g = dy * gamma  # the slope of x̂
-    dx = (g - g.mean(axis=0) - x_hat * np.mean(g * x_hat, axis=0)) / root  # the slope of x
+    overlap = np.mean(g * x_hat, axis=0)  # the mean of g · x̂
+    dx = (g - g.mean(axis=0) - x_hat * overlap) / root  # the slope of x
     dgamma = np.sum(dy * x_hat, axis=0)  # the slope of gamma
     dbeta = np.sum(dy, axis=0)  # the slope of beta
     return dx, dgamma, dbeta
@@ -272,10 +273,10 @@ def my_batch_norm_backward(dy, x, gamma, eps=1e-5):
         ),
     ],
     mistakes={
-        "(g - g.mean(axis=0) - x_hat * np.mean(g * x_hat, axis=0)) -> g": CONSTANTS,
+        "(g - g.mean(axis=0) - x_hat * overlap) -> g": CONSTANTS,
         "g - g.mean(axis=0) - -> g -": CONSTANT_MEAN,
-        " - x_hat * np.mean(g * x_hat, axis=0) ->": CONSTANT_VARIANCE,
-        "x_hat * np.mean(g * x_hat, axis=0) -> np.mean(g * x_hat, axis=0)": NO_X_HAT,
+        " - x_hat * overlap ->": CONSTANT_VARIANCE,
+        "x_hat * overlap -> overlap": NO_X_HAT,
         "dgamma = np.sum(dy -> dgamma = np.sum(g": GAMMA_TWICE,
         "np.sum( -2-> np.mean(": MEANS,
         "return dx, dgamma, dbeta -> return -dx, -dgamma, -dbeta": REVERSED,
