@@ -65,10 +65,6 @@ def check_exercise(name, attempt, *, solution=False, graded=False):
 @functools.cache
 def all_exercises():
     """Every exercise of every lesson, by name."""
-    return _found_exercises()
-
-
-def _found_exercises():
     found = {}
     for path in sorted(_LESSONS.glob("*/exercises.py")):
         lesson = importlib.import_module(f"{_PACKAGE}.lessons.{path.parent.name}.exercises")
@@ -104,8 +100,6 @@ def _verdict(exercise, attempt, from_any_cell):
             outcomes = [_outcome(exercise, attempt, c, printed, look_for_changes=True) for c in cases]
     except _OutOfTime:
         return False, f"it was stopped after {TIME_LIMIT:g} seconds of computing; is there an endless loop?"
-    except KeyboardInterrupt:
-        raise _Interrupted(f"{exercise.name} was interrupted") from None
     if any(outcome.unfinished for outcome in outcomes):
         return None, to_do
 
@@ -186,11 +180,8 @@ def _outcome(exercise, attempt, c, printed=None, look_for_changes=False):
             raise
         except BaseException as error:  # also sys.exit(), which would end the notebook's cell without a word
             outcome.problem = f"it raises {explain(error)}{_line(error)}"
-            outcome.kind = (
-                type(error),
-                sorted(str(error).split()),
-                isinstance(attempt, type) and _their_frames(error)[:1],
-            )
+            where = [code.co_name for code, _ in _their_steps(error)][:1] if isinstance(attempt, type) else []
+            outcome.kind = type(error), sorted(str(error).split()), where
             outcome.unfinished = isinstance(error, TypeError) and "ellipsis" in str(error)
     items = outcome.value if isinstance(outcome.value, (tuple, list)) else [outcome.value]
     outcome.unfinished |= any(item is ... for item in items)
@@ -228,19 +219,16 @@ def _same_contents(old, new):
 
 def _line(error):
     """Where in the learner's own code it happened, as " (line 3)", if that can be told."""
-    theirs = list(traceback.walk_tb(error.__traceback__))
-    theirs = [(frame.f_code, line) for frame, line in theirs if _is_theirs(frame.f_code)]
+    theirs = _their_steps(error)
     lines = [line for code, line in theirs if code.co_filename == theirs[0][0].co_filename]
     return f" (line {lines[-1]})" if lines else ""
 
 
-def _their_frames(error):
-    """The names of the learner's functions in which it happened, from the one that was called."""
-    return [f.f_code.co_name for f, _ in traceback.walk_tb(error.__traceback__) if _is_theirs(f.f_code)]
-
-
-def _is_theirs(code):
-    return not code.co_filename.startswith(_HELPERS) and "site-packages" not in code.co_filename
+def _their_steps(error):
+    """[(code, line)] of the learner's functions in which it happened, from the one that was called."""
+    steps = [(frame.f_code, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    ours = (_HELPERS, "site-packages")
+    return [(code, line) for code, line in steps if not any(part in code.co_filename for part in ours)]
 
 
 class _Discard(io.TextIOBase):
@@ -255,13 +243,6 @@ class _Discard(io.TextIOBase):
 
 class _OutOfTime(BaseException):
     """Not an Exception, so that `except Exception` in the attempt does not swallow it."""
-
-
-class _Interrupted(KeyboardInterrupt):
-    """The learner's interrupt, of which IPython shows one line; the cells after it do not run."""
-
-    def _render_traceback_(self):
-        return [f"KeyboardInterrupt: {self}"]
 
 
 @contextlib.contextmanager
@@ -310,18 +291,7 @@ def matches(result, expected, tol, names=()):
     a_complex = isinstance(result, complex) or getattr(getattr(result, "dtype", None), "kind", None) == "c"
     if a_complex and not np.iscomplexobj(expected):
         return False, "got complex numbers, expected real ones"
-    passed, text = compare(result, expected, tol, broadcast=False)
-    if ", largest difference " in text:
-        text += f" at {_farthest(np.asarray(result), np.asarray(expected))}"
-    return passed, text
-
-
-def _farthest(result, expected):
-    """Where two arrays of numbers differ most, [2, 0]; infinities and NaN are left out."""
-    with np.errstate(all="ignore"):
-        difference = np.abs(result.astype(complex) - expected)
-    where = np.argmax(np.where(np.isfinite(difference), difference, -1))
-    return [int(i) for i in np.unravel_index(where, difference.shape)]
+    return compare(result, expected, tol, broadcast=False)
 
 
 def _items_match(result, expected, tol, names):

@@ -12,6 +12,7 @@ import ast
 import copy
 import inspect
 import io
+import re
 import tokenize
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -19,88 +20,82 @@ from textwrap import dedent
 
 from .edits import compiled
 
-# What stands in a solution: {what a slip makes of it: words}. A, B, C stand for anything, and eps also for epsilon.
+# What stands in a solution, what a slip makes of it, and the words; A, B, C stand for anything, eps also for epsilon.
 # Where two slips give the same, the words that stand higher are said.
-REWRITES = {
-    "np.sqrt(A + eps)": {
-        "np.sqrt(A) + eps": "epsilon is outside the square root",
-        "np.sqrt(A**2 + eps)": "a square is too many under the root",
-        "np.sqrt(np.sqrt(A) + eps)": "the square root is taken twice",
-    },
-    "(A + eps) ** B": {"A**B + eps": "epsilon is outside the root"},
-    "A / np.sqrt(B + eps)": {"A / np.sqrt(B) + eps": "epsilon is added after the division"},
-    "A + eps": {
-        "A": "epsilon is left out",
-        "A + 1e-5": "the argument eps is ignored",
-        "A + eps**2": "epsilon is squared",
-        "A - eps": "epsilon is subtracted",
-    },
-    "np.sqrt(A)": {"A": "the square root is missing"},
-    "A**0.5": {"A": "the square root is missing"},
-    "A**-0.5": {"1 / A": "the square root is missing", "A**0.5": "the power has the wrong sign"},
-    "A**2": {"A": "a square is missing"},
-    "A**B": {"A": "a power is missing"},
-    "A * B + C": {
-        "A * (B + C)": "the sum is multiplied, not only its first term",
-        "C * B + A": "factor and summand have changed places",
-        "B": "a factor and a term are missing",
-    },
-    "(A - B) / C": {"A - B / C": "parentheses are missing, so that only the last term is divided"},
-    "(A + B) / C": {"A + B / C": "parentheses are missing, so that only the last term is divided"},
-    "A * (B - C)": {"A * B - C": "parentheses are missing, so that only the first term is multiplied"},
-    "A * (B + C)": {"A * B + C": "parentheses are missing, so that only the first term is multiplied"},
-    "A / (B * C)": {"A / B * C": "parentheses are missing, so that a divisor multiplies"},
-    "A / B": {
-        "A": "a division is missing",
-        "A * B": "it is multiplied instead of divided",
-        "B / A": "the quotient is upside down",
-        "A / B**2": "the divisor is squared",
-    },
-    "A * B": {
-        "A": "a factor is missing",
-        "B": "a factor is missing",
-        "A / B": "it is divided instead of multiplied",
-        "A + B": "it is added instead of multiplied",
-    },
-    "A @ B": {"B @ A": "the two sides of @ have changed places", "A * B": "* stands instead of @"},
-    "A + B": {
-        "A": "a term is missing",
-        "B": "a term is missing",
-        "A - B": "a term has the wrong sign",
-        "A * B": "it is multiplied instead of added",
-    },
-    "A - B": {
-        "A": "a term is missing",
-        "A + B": "a term has the wrong sign",
-        "B - A": "the difference has the wrong sign",
-        "-B": "a term is missing",
-    },
-    "-A": {"A": "the sign is wrong"},
-    "A[..., None]": {"A": "an axis of size 1 is missing"},
-    "A[:, None]": {"A": "an axis of size 1 is missing", "A[None, :]": "the new axis stands on the wrong side"},
-    "A[:, None, None]": {"A": "axes of size 1 are missing"},
-    "A.T": {"A": "a transposition is missing"},
-    "abs(A)": {"A": "the absolute value is missing"},
-    "np.abs(A)": {"A": "the absolute value is missing"},
-    "len(A)": {"A.shape[-1]": "the count is that of another axis", "A.size": "the count is that of all entries"},
-    "A.size": {"len(A)": "the count is that of one axis only"},
-    "A.shape[B]": {f"A.shape[{axis}]": "the count is that of another axis" for axis in (0, 1, -1)},
-    "range(A)": {"range(A - 1)": "there is one round too few", "range(A + 1)": "there is one round too many"},
-    "A if B else C": {
-        "A": "the condition is ignored",
-        "C": "the condition is ignored",
-        "C if B else A": "the two cases of a condition have changed places",
-    },
-    "A < B": {"A <= B": "the limit itself is counted in", "A > B": "the comparison is the wrong way round"},
-    "A <= B": {"A < B": "the limit itself is not counted in", "A >= B": "the comparison is the wrong way round"},
-    "A > B": {"A >= B": "the limit itself is counted in", "A < B": "the comparison is the wrong way round"},
-    "A >= B": {"A > B": "the limit itself is not counted in", "A <= B": "the comparison is the wrong way round"},
-    "A == B": {"A != B": "a condition is inverted"},
-    "A and B": {"A or B": "or stands instead of and", "A": "a condition is missing", "B": "a condition is missing"},
-    "A or B": {"A and B": "and stands instead of or", "A": "a condition is missing", "B": "a condition is missing"},
-    "not A": {"A": "a condition is inverted"},
-    "~A": {"A": "a mask is inverted"},
-}
+REWRITES = """
+np.sqrt(A + eps) -> np.sqrt(A) + eps           # epsilon is outside the square root
+np.sqrt(A + eps) -> np.sqrt(A**2 + eps)        # a square is too many under the root
+np.sqrt(A + eps) -> np.sqrt(np.sqrt(A) + eps)  # the square root is taken twice
+(A + eps) ** B -> A**B + eps                   # epsilon is outside the root
+A / np.sqrt(B + eps) -> A / np.sqrt(B) + eps   # epsilon is added after the division
+A + eps -> A                                   # epsilon is left out
+A + eps -> A + 1e-5                            # the argument eps is ignored
+A + eps -> A + eps**2                          # epsilon is squared
+A + eps -> A - eps                             # epsilon is subtracted
+np.sqrt(A) -> A                                # the square root is missing
+A**0.5 -> A                                    # the square root is missing
+A**-0.5 -> 1 / A                               # the square root is missing
+A**-0.5 -> A**0.5                              # the power has the wrong sign
+A**2 -> A                                      # a square is missing
+A**B -> A                                      # a power is missing
+A * B + C -> A * (B + C)                       # the sum is multiplied, not only its first term
+A * B + C -> C * B + A                         # factor and summand have changed places
+A * B + C -> B                                 # a factor and a term are missing
+(A - B) / C -> A - B / C                       # parentheses are missing, so that only the last term is divided
+(A + B) / C -> A + B / C                       # parentheses are missing, so that only the last term is divided
+A * (B - C) -> A * B - C                       # parentheses are missing, so that only the first term is multiplied
+A * (B + C) -> A * B + C                       # parentheses are missing, so that only the first term is multiplied
+A / B -> A                                     # a division is missing
+A / B -> A * B                                 # it is multiplied instead of divided
+A / B -> B / A                                 # the quotient is upside down
+A / B -> A / B**2                              # the divisor is squared
+A * B -> A                                     # a factor is missing
+A * B -> B                                     # a factor is missing
+A * B -> A / B                                 # it is divided instead of multiplied
+A * B -> A + B                                 # it is added instead of multiplied
+A @ B -> B @ A                                 # the two sides of @ have changed places
+A @ B -> A * B                                 # * stands instead of @
+A + B -> A                                     # a term is missing
+A + B -> B                                     # a term is missing
+A + B -> A - B                                 # a term has the wrong sign
+A - B -> A                                     # a term is missing
+A - B -> A + B                                 # a term has the wrong sign
+A - B -> B - A                                 # the difference has the wrong sign
+A - B -> -B                                    # a term is missing
+-A -> A                                        # the sign is wrong
+A[..., None] -> A                              # an axis of size 1 is missing
+A[:, None] -> A                                # an axis of size 1 is missing
+A[:, None] -> A[None, :]                       # the new axis stands on the wrong side
+A[:, None, None] -> A                          # axes of size 1 are missing
+A.T -> A                                       # a transposition is missing
+abs(A) -> A                                    # the absolute value is missing
+np.abs(A) -> A                                 # the absolute value is missing
+len(A) -> A.shape[-1]                          # the count is that of another axis
+len(A) -> A.size                               # the count is that of all entries
+A.shape[B] -> A.shape[0]                       # the count is that of another axis
+A.shape[B] -> A.shape[1]                       # the count is that of another axis
+A.shape[B] -> A.shape[-1]                      # the count is that of another axis
+range(A) -> range(A - 1)                       # there is one round too few
+range(A) -> range(A + 1)                       # there is one round too many
+A if B else C -> A                             # the condition is ignored
+A if B else C -> C                             # the condition is ignored
+A if B else C -> C if B else A                 # the two cases of a condition have changed places
+A < B -> A <= B                                # the limit itself is counted in
+A < B -> A > B                                 # the comparison is the wrong way round
+A <= B -> A < B                                # the limit itself is not counted in
+A <= B -> A >= B                               # the comparison is the wrong way round
+A > B -> A >= B                                # the limit itself is counted in
+A > B -> A < B                                 # the comparison is the wrong way round
+A >= B -> A > B                                # the limit itself is not counted in
+A >= B -> A <= B                               # the comparison is the wrong way round
+A == B -> A != B                               # a condition is inverted
+A and B -> A or B                              # or stands instead of and
+A and B -> A                                   # a condition is missing
+A and B -> B                                   # a condition is missing
+A or B -> A and B                              # and stands instead of or
+not A -> A                                     # a condition is inverted
+~A -> A                                        # a mask is inverted
+"""
 # A function or method of NumPy: {the one that is taken instead: words}; "" is none at all.
 RENAMED = {
     "mean": {"sum": "the sum is taken instead of the mean", "": "the mean is not taken"},
@@ -133,7 +128,8 @@ class Base:
 
     @cached_property
     def steps(self):
-        return count_steps(self.tree)
+        """How many statements it has."""
+        return sum(isinstance(node, ast.stmt) for node in ast.walk(self.tree))
 
     @cached_property
     def slips(self):
@@ -160,26 +156,15 @@ class Slip:
 
     @cached_property
     def function(self):
-        """The wrong function, or None where the slip is no code."""
-        try:
-            return self._with_it(lambda tree: compiled(tree, self.base.names, tree.body[-1].name))
-        except Exception:  # such as a default argument that cannot be computed
-            return None
-
-    @property
-    def text(self):
-        """The wrong code, for authors."""
-        return self._with_it(ast.unparse)
-
-    def _with_it(self, use):
-        """Use the base's tree while the slip is in it."""
-        whole = getattr(self.parent, self.field)
-        changed = self.new
+        """The wrong function, or None where the slip is no code, such as a default that cannot be computed."""
+        whole, changed = getattr(self.parent, self.field), self.new
         if self.index is not None:
             changed = whole[: self.index] + [self.new] + whole[self.index + 1 :]
         try:
             setattr(self.parent, self.field, changed)
-            return use(self.base.tree)
+            return compiled(self.base.tree, self.base.names, self.base.tree.body[-1].name)
+        except Exception:
+            return None
         finally:
             setattr(self.parent, self.field, whole)
 
@@ -196,13 +181,9 @@ def bases(exercise):
 def steps_of(attempt):
     """How many statements an attempt has, or None if its text is not at hand."""
     try:
-        return count_steps(ast.parse(dedent(inspect.getsource(attempt))))
+        return Base(dedent(inspect.getsource(attempt)), {}).steps
     except (OSError, TypeError, SyntaxError, ValueError):
         return None
-
-
-def count_steps(tree):
-    return sum(isinstance(node, ast.stmt) for node in ast.walk(tree))
 
 
 def _slips(base):
@@ -353,9 +334,9 @@ def _expression(text):
 
 @cache
 def _rules():
-    return [
-        (_expression(old), words, _expression(new)) for old, table in REWRITES.items() for new, words in table.items()
-    ]
+    """[(pattern, words, what takes its place)] of the table above."""
+    rows = [re.split(" -> | +# ", row) for row in REWRITES.strip().splitlines()]
+    return [(_expression(old), words, _expression(new)) for old, new, words in rows]
 
 
 def _fits(pattern, node, found):

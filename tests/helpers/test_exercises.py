@@ -5,10 +5,8 @@ import functools
 import inspect
 import signal
 import sys
-import threading
 from collections import namedtuple
-from dataclasses import FrozenInstanceError, replace
-from importlib import import_module
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -52,8 +50,15 @@ def arrays_in(c):
 # ------------------------------------------------------------------- every exercise of every lesson file
 
 
+@pytest.fixture
+def tried_once(monkeypatch):
+    """An attempt is not tried again as the reference or the known mistake that it is."""
+    tried = functools.cache(checker._outcome)
+    monkeypatch.setattr(checker, "_outcome", lambda exercise, f, c, *_, **__: tried(exercise, f, c))
+
+
 @every
-def test_solution_and_variants_pass(capsys, exercise):
+def test_solution_and_variants_pass(capsys, tried_once, exercise):
     assert check_exercise(exercise.name, exercise.reference) is True
     assert line(capsys) == f"PASS - {exercise.name}: {len(cases_of(exercise))} cases"
     for variant in exercise.variants:
@@ -61,9 +66,7 @@ def test_solution_and_variants_pass(capsys, exercise):
 
 
 @every
-def test_each_known_mistake_gets_its_own_sentence(monkeypatch, exercise):
-    tried = functools.cache(checker._outcome)  # an attempt is tried once, not again as the known mistake that it is
-    monkeypatch.setattr(checker, "_outcome", lambda exercise, f, c, *_, **__: tried(exercise, f, c))
+def test_each_known_mistake_gets_its_own_sentence(tried_once, exercise):
     wrong = []
     for mistake in exercise.mistakes:
         found = diagnose(exercise, mistake.function)
@@ -228,25 +231,6 @@ def test_an_unknown_exercise_lists_the_names():
         check_exercise("a" * 59, double)
 
 
-def test_two_exercises_of_the_same_name_are_refused(monkeypatch):
-    lesson = import_module("helpers.lessons.01_axis_intuition.exercises")
-    monkeypatch.setattr(lesson, "EXERCISES", lesson.EXERCISES + lesson.EXERCISES[:1])
-    with pytest.raises(ValueError, match="already an exercise called 'my_statistic_axes'"):
-        checker._found_exercises()
-
-
-@pytest.mark.parametrize("part", [make(), make().mistakes[0], case(1)], ids=["exercise", "mistake", "case"])
-def test_exercises_mistakes_and_cases_are_frozen(part):
-    with pytest.raises(FrozenInstanceError):
-        part.label = "other"
-
-
-def test_cases_are_drawn_with_seed_0():
-    seen = []
-    diagnose(make(), lambda x: seen.append(x) or 2 * x)
-    np.testing.assert_array_equal(seen[0], np.random.default_rng(0).standard_normal(3))
-
-
 def test_answers_may_be_off_by_a_millionth():
     zeros = make(cases=lambda rng: [case(np.zeros(3))])
     assert diagnose(zeros, lambda x: x + 0.9e-6)[0] is True
@@ -314,11 +298,6 @@ def test_only_functions_of_the_right_arguments_count(attempt, text):
     assert diagnose(make(), attempt) == (False, text)
 
 
-def test_positional_arguments_may_have_any_name():
-    assert diagnose(make(), lambda anything: anything + anything)[0] is True
-    assert diagnose(make(reference=np.sign), np.sign)[0] is True
-
-
 def test_a_mistake_must_match_in_every_case():
     assert diagnose(make(), lambda x: 5.0 * x) == (False, "you took it five times")
     passed, text = diagnose(make(), lambda x: 5 * x if x.ndim == 1 else 4 * x)
@@ -353,15 +332,6 @@ def test_any_wrong_answer_may_name_some_mistakes():
     assert diagnose(exercise, attempt(lambda x: x.none))[1].startswith("case vector [x (3,)]: it raises Attr")
 
 
-def test_a_mistake_may_return_nothing_sometimes():
-    def only_vectors(x):
-        return 2 * x if x.ndim == 1 else None
-
-    assert diagnose(make(mistakes={only_vectors: "no matrices"}), only_vectors) == (False, "no matrices")
-    text = diagnose(make(), only_vectors)[1]
-    assert text == "case square [x (2, 2)]: it returns None here; does every path through it end in a return?"
-
-
 @pytest.mark.parametrize("wrong_at", [1, 2, 3])
 def test_faults_left_are_counted_and_not_named(wrong_at):
     exercise = make(
@@ -394,9 +364,8 @@ def test_exits_are_stopped_and_interrupts_go_through():
         raise KeyboardInterrupt
 
     assert diagnose(make(), lambda x: sys.exit(3))[1].startswith("case x (3,): it raises SystemExit: 3 (line ")
-    with pytest.raises(KeyboardInterrupt) as error:
+    with pytest.raises(KeyboardInterrupt):
         diagnose(make(), interrupted)
-    assert error.value._render_traceback_() == ["KeyboardInterrupt: double was interrupted"], "IPython shows this"
 
 
 def helper_that_fails(x):
@@ -409,16 +378,6 @@ def test_an_error_points_at_the_learners_deepest_line():
     assert text.endswith(f" (line {where})") and len(text) < 200
     problem = "it raises LinAlgError: 1-dimensional array given. Array must be at least two-dimensional"
     assert diagnose(make(), np.linalg.inv)[1] == f"case x (3,): {problem}"
-
-
-class Fragile:
-    def __getattr__(self, name):
-        raise OSError("do not touch")
-
-
-def test_an_answer_raising_at_every_touch_fails():
-    text = "case x (3,): the answer could not be compared (OSError: do not touch)"
-    assert diagnose(make(), lambda x: Fragile()) == (False, text)
 
 
 @timer
@@ -450,14 +409,6 @@ def test_the_timer_is_five_seconds_and_nobody_elses():
         assert timers[-1][0] > 900 and signal.getitimer(signal.ITIMER_VIRTUAL)[0] > 900
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-
-
-def test_an_attempt_can_be_checked_on_another_thread():
-    results = []
-    thread = threading.Thread(target=lambda: results.append(diagnose(make(), double)))
-    thread.start()
-    thread.join()
-    assert results == [(True, "2 cases")]
 
 
 def test_an_attempt_may_reuse_its_buffer():
@@ -542,15 +493,6 @@ Pair = namedtuple("Pair", "mean var")
 def test_results_of_every_kind_are_compared(result, expected, text):
     passed, why = checker.matches(result, expected, 1e-6)
     assert passed == (not text) and (passed or why == text)
-
-
-def test_the_largest_difference_is_located():
-    answer = np.array([[0, 1, 0], [0, -4, np.nan]])
-    assert checker.matches(answer, np.zeros((2, 3)), 1e-6)[1] == (
-        "at [0, 1] got 1.0, expected 0.0; 3 of 6 values wrong, 1 NaN, largest difference 4.0 at [1, 1]"
-    )
-    result, expected = np.array([[np.inf, 4, 2], [np.inf, 4.25, 2.5]])
-    assert checker.matches(result, expected, 1e-6)[1].endswith("largest difference 0.5 at [2]")
 
 
 def test_tuple_items_have_the_exercises_names():
@@ -691,12 +633,6 @@ def test_a_function_from_another_cell_is_told_so(capsys, notebook):
 def test_a_function_of_its_own_cell_is_fresh(capsys, notebook, cell):
     in_a_cell("def my_standardize(x): return x\ndef check():\n    " + CHECK.format(""), notebook)
     in_a_cell(cell, notebook, "cell 2")
-    assert line(capsys) == "PASS - my_standardize: 3 cases"
-
-
-def test_outside_notebooks_no_function_is_stale(capsys, notebook):
-    own = in_a_cell(ATTEMPT, {}, "module.py")["my_standardize"]
-    in_a_cell(CHECK.format(""), notebook | {"my_standardize": own})  # other names than the shell's
     assert line(capsys) == "PASS - my_standardize: 3 cases"
 
 
