@@ -44,14 +44,6 @@ def _batch_norm_in_steps(x, gamma, beta, mean, var, training, eps=1e-5):
     return gamma * x_hat + beta  # the scale and shift
 
 
-def _batch_norm_scale_and_shift(x, gamma, beta, mean, var, training, eps=1e-5):
-    if training:
-        mean = np.ones(len(x)) @ x / len(x)
-        var = np.einsum("nc,nc->c", x - mean, x - mean) / len(x)
-    scale = gamma * (var + eps) ** -0.5  # the factor of x
-    return x * scale + (beta - mean * scale)
-
-
 BATCH_NORM = Exercise(
     solution="""
 def my_batch_norm(x, gamma, beta, mean, var, training, eps=1e-5):
@@ -62,7 +54,7 @@ def my_batch_norm(x, gamma, beta, mean, var, training, eps=1e-5):
 """,
     cases=_batch_norm_cases,
     tol=1e-4,
-    variants=[_batch_norm_in_steps, _batch_norm_scale_and_shift],
+    variants=[_batch_norm_in_steps],
     worked=[
         # means 2 and 6, variances 1 and 1: roots 2
         (
@@ -81,10 +73,6 @@ def my_batch_norm(x, gamma, beta, mean, var, training, eps=1e-5):
         "axis=0 -2-> axis=1, keepdims=True": (
             "in training you averaged over axis 1, within each row; that is layer norm, but batch norm averages "
             "down the columns"
-        ),
-        "axis=0 -2-> axis=1": (
-            "in training you averaged over axis 1, within each row, and one number per row does not line up "
-            "with the columns; batch norm averages down the columns"
         ),
         "axis=0 -2->": (
             "in training you averaged over all entries of x, so the features share one mean; each has its own"
@@ -133,16 +121,6 @@ def _fold_in_steps(w, b, gamma, beta, mean, var, eps=1e-5):
     return weight, bias
 
 
-def _fold_by_probing(w, b, gamma, beta, mean, var, eps=1e-5):
-    """Push the unit vectors and 0 through both layers and read the folded layer off."""
-
-    def both(x):
-        return gamma * (x @ w + b - mean) / np.sqrt(var + eps) + beta
-
-    at_zero = both(np.zeros((1, len(w))))
-    return both(np.eye(len(w))) - at_zero, at_zero.ravel()
-
-
 FOLD_BATCH_NORM = Exercise(
     solution="""
 def my_fold_batch_norm(w, b, gamma, beta, mean, var, eps=1e-5):
@@ -152,7 +130,7 @@ def my_fold_batch_norm(w, b, gamma, beta, mean, var, eps=1e-5):
     cases=_fold_cases,
     results=("weight", "bias"),
     tol=1e-5,
-    variants=[_fold_in_steps, _fold_by_probing],
+    variants=[_fold_in_steps],
     worked=[
         # gamma / sqrt(var + eps) is 1 for the first output and 2 for the second
         (case(np.array([[2, 3]]), *np.array([[1, 2], [3, 4], [4, 5], [5, 0], [8, 3]]), eps=1), ([[2, 6]], [0, 9])),
@@ -162,9 +140,6 @@ def my_fold_batch_norm(w, b, gamma, beta, mean, var, eps=1e-5):
         "w * scale -> w * scale[:, None]": (
             "you scaled the rows of w, one for each input; in x @ w every output is a column, so the scale "
             "goes along the last axis"
-        ),
-        "w * scale -> w.T * scale[:, None]": (
-            "your weight has shape (out, in), as PyTorch stores it; here w is (in, out), as in x @ w"
         ),
         ("w * scale -> w @ scale", "w * scale -> scale @ w"): (
             "your @ multiplies and sums; here every column of w is multiplied by a number of its own, with *"
@@ -183,10 +158,6 @@ def my_fold_batch_norm(w, b, gamma, beta, mean, var, eps=1e-5):
         ),
         "(b - mean) * scale + beta -> b * scale - mean + beta": (
             "you did not scale the mean; it is subtracted before the division, so the scale applies to it too"
-        ),
-        "(b - mean) * scale + beta -> (b - mean + beta) * scale": "you scaled beta too; it is added after the scale",
-        "(b - mean) * scale + beta -> b": (
-            "you folded the weight but returned the old bias; the shift of batch norm belongs in it"
         ),
     },
 )
@@ -228,12 +199,6 @@ def _masked_by_selecting(x, mask, eps=1e-5):
     return y
 
 
-def _masked_with_where(x, mask, eps=1e-5):
-    where = np.broadcast_to(mask[..., None], x.shape)
-    mean, var = x.mean(axis=(0, 1), where=where), x.var(axis=(0, 1), where=where)
-    return np.where(where, (x - mean) / np.sqrt(var + eps), 0)
-
-
 MASKED_BATCH_NORM = Exercise(
     solution="""
 def my_masked_batch_norm(x, mask, eps=1e-5):
@@ -244,7 +209,7 @@ def my_masked_batch_norm(x, mask, eps=1e-5):
 """,
     cases=_masked_cases,
     tol=1e-4,
-    variants=[_masked_in_steps, _masked_by_selecting, _masked_with_where],
+    variants=[_masked_in_steps, _masked_by_selecting],
     worked=[
         (
             case(
@@ -259,9 +224,6 @@ def my_masked_batch_norm(x, mask, eps=1e-5):
     mistakes={
         "return (x - x.mean(axis=(0, 1))) / np.sqrt(x.var(axis=(0, 1)) + eps)": (
             "you ignored the mask: mean and variance count the padding, and the padding got outputs"
-        ),
-        "return mask[..., None] * (x - x.mean(axis=(0, 1))) / np.sqrt(x.var(axis=(0, 1)) + eps)": (
-            "your output is 0 at padded positions, but your mean and variance still count the padding"
         ),
         (
             "return mask * (x -> return (x",
@@ -282,9 +244,6 @@ def my_masked_batch_norm(x, mask, eps=1e-5):
             "you masked x before subtracting the mean, so each padded position adds (0 − mean)² to your "
             "variance; mask after the square"
         ),
-        "(mask * (x - mean) ** 2).sum(axis=(0, 1)) / mask.sum() -> x.var(axis=(0, 1))": (
-            "your mean leaves the padding out, but your variance is that of the whole tensor"
-        ),
         "+ x = mask[..., None] * x\n(mask * x).sum(axis=(0, 1)) / mask.sum() -> x.mean(axis=(0, 1))\n"
         "(mask * (x - mean) ** 2).sum(axis=(0, 1)) / mask.sum() -> x.var(axis=(0, 1))": (
             "you set the padding to 0 and then averaged over all positions; these zeros count as values too; "
@@ -302,9 +261,6 @@ def my_masked_batch_norm(x, mask, eps=1e-5):
             "real = x[mask]; return (real - real.mean()) / np.sqrt(real.var() + eps)",
         ): "you returned the real tokens only; y has the shape of x, with 0 where there is no token",
         "+ mask = ~mask": "you used the mask the wrong way round: it is True where a token is real",
-        "real = x[mask]; return mask[..., None] * (x - real.mean()) / np.sqrt(real.var() + eps)": (
-            "you averaged over the features too, so they share one mean; each feature has its own"
-        ),
         "sum(axis=(0, 1)) -2-> sum(axis=1, keepdims=True)\nmask.sum() -2-> mask.sum(axis=1, keepdims=True)": (
             "each of your sentences has its own mean and variance; that is instance norm; batch norm shares "
             "them over the whole batch"
