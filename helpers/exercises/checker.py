@@ -353,10 +353,10 @@ def _one_slip(exercise, attempt, outcomes, wrong):
     if exercise.given or all(o.problem for o in outcomes) or any(isinstance(o.kind, str) for o in outcomes):
         return None
     wrong_first = wrong + [outcome for outcome in outcomes if outcome not in wrong]
-    steps = slips.steps_of(attempt)
+    steps = slips.steps_of(attempt) or 0
     started = time.process_time()
     with contextlib.suppress(_OutOfTime), _time_limit(SLIPS_TIME_LIMIT):
-        for base in sorted(_bases(exercise), key=lambda base: abs(base.steps - (steps or 0)) if steps else 0):
+        for base in sorted(_bases(exercise), key=lambda base: abs(base.steps - steps)):
             found = []
             for slip in base.slips:
                 if slip.function and _is_made(exercise, slip.function, wrong_first):
