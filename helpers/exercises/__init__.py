@@ -1,9 +1,9 @@
-"""Exercises: what one is (`edits`), and the checker that judges an attempt (`checker`).
+"""Exercises: what one is (`edits`), the checker that judges an attempt (`checker`), single slips (`slips`).
 
 The exercises of a lesson are the list `EXERCISES` in `helpers/lessons/<lesson>/exercises.py`, which is found by its
 being there; there is no list to keep. Each holds the solution as text, the cases that tell right from wrong, and the
-known mistakes as edits of the solution; `steps` holds the mistakes that several lessons share, `words.toml` what the
-checker says of an error. Prompts and hints are in the notebook.
+known mistakes as edits of the solution; `shared` has what several lessons say, `errors.toml` what the checker says of
+an error. Prompts and hints are in the notebook.
 """
 
 from .checker import WrongKind, all_exercises, check_exercise

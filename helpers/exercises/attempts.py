@@ -1,18 +1,15 @@
 """What can be said of an attempt before it is run: is anything written, does it fit, is it the learner's own work?"""
 
-import dis
 import functools
 import inspect
 import sys
-from types import CodeType, FunctionType, MethodType, ModuleType
+from types import CodeType, FunctionType, MethodType
 
 from ..checks import describe, running_shell, shorten
 
 _PACKAGE = __package__.split(".")[0]
 # The parts of the package that do no exercise's work, so that an attempt may call them.
 _ALLOWED = {"checks", "datasets", "exercises", "figures", "lessons", "notebook", "theme", "widgets"}
-# The steps of compiled code that look a name up: a global one, or one of an object or a module.
-_NAMES = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM")
 # What a layer of the learner's own is made of, so that an attempt may use it.
 _MATERIAL = {"Layer", "Parameter"}
 
@@ -26,8 +23,14 @@ def is_blank(attempt):
     code = getattr(attempt, "__code__", None)
     if code is None:
         return False
-    steps = [s for s in dis.get_instructions(code) if s.opname not in ("RESUME", "NOP", "RETURN_VALUE")]
-    return all(s.opname.endswith("_CONST") and s.argval in (None, ...) for s in steps)
+    constants = {c for c in code.co_consts if c is not ...} - {None, attempt.__doc__}
+    return not constants and set(code.co_code[::2]) <= set(_nothing.__code__.co_code[::2])
+
+
+def _nothing():
+    """A body of all that does nothing, whose steps are those of every blank one."""
+    pass
+    ...
 
 
 def unfit(exercise, attempt, cases):
@@ -67,10 +70,12 @@ def not_written_here(exercise, attempt, from_any_cell):
             return f"it is the helper {function.__name__} itself; write the steps yourself"
         if not from_any_cell and _comes_from_another_cell(function):
             return f"{exercise.name} comes from another cell; define it under this name in the cell that checks it"
-        for name in _helpers_used(function):
-            return f"it calls the helper {name}; write the steps yourself"
+        used = _names_in(function.__code__)
+        for name in used:
+            if _is_helper(function.__globals__.get(name)):
+                return f"it calls the helper {name}; write the steps yourself"
         for names, sentence in exercise.forbidden.items():
-            if any(s.opname in _NAMES and s.argval in names.split() for s in _instructions(function)):
+            if used & set(names.split()):
                 return sentence
     return None
 
@@ -85,12 +90,10 @@ def _functions(attempt):
     return [attempt] if isinstance(attempt, FunctionType) else []
 
 
-def _instructions(function):
-    """The steps of a function and of those that are defined inside it."""
-    codes = [function.__code__]
-    for code in codes:
-        yield from dis.get_instructions(code)
-        codes += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+def _names_in(code):
+    """The names that a function and those defined inside it look up, in the notebook or in an object."""
+    inner = (_names_in(constant) for constant in code.co_consts if isinstance(constant, CodeType))
+    return set(code.co_names).union(*inner)
 
 
 def _comes_from_another_cell(function):
@@ -111,17 +114,3 @@ def _is_helper(thing):
         return False
     package, *inner = (thing.__module__ or "").split(".")
     return package == _PACKAGE and not (inner and inner[0] in _ALLOWED)
-
-
-def _helpers_used(function):
-    """The names of the helpers that a function calls, however it came to them."""
-    steps = list(_instructions(function))
-    global_names = [s.argval for s in steps if s.opname in _NAMES[:2]]
-    found = {name: function.__globals__.get(name) for name in global_names}
-    modules = [thing for thing in found.values() if isinstance(thing, ModuleType)]
-    modules += [sys.modules.get(s.argval) for s in steps if s.opname == "IMPORT_NAME"]
-    for module in modules:
-        if getattr(module, "__name__", "").split(".")[0] == _PACKAGE:
-            names = [s.argval for s in steps if s.opname in _NAMES[2:]]
-            found |= {name: vars(module).get(name) for name in names}
-    return [name for name, thing in found.items() if _is_helper(thing)]

@@ -5,6 +5,7 @@ The result is one line, and a learner's mistake is never a traceback:
     TODO - my_layer_norm: ...                       the stub is untouched, or a `...` is left in it
     PASS - my_layer_norm: 8 cases
     FAIL - my_layer_norm: you divided by n - 1 ...  a known mistake gives the same outputs in every case
+    FAIL - my_layer_norm: one slip from right: ...  so does a correct solution that is changed in one place
     FAIL - my_layer_norm: case square x [...]: ...  otherwise the first case that differs, and where
 """
 
@@ -18,6 +19,7 @@ import itertools
 import re
 import signal
 import threading
+import time
 import tomllib
 import traceback
 import warnings
@@ -27,12 +29,12 @@ from pathlib import Path
 import numpy as np
 
 from ..checks import compare, describe, explain, record, shorten
+from . import slips
 from .attempts import is_blank, not_written_here, unfit
-from .edits import Case, Mistake, both
+from .edits import Case
 
 TIME_LIMIT = 5.0  # seconds of computing for all cases of one attempt, however busy the machine is
-PAIRS_TIME_LIMIT = 30.0  # seconds of computing for all pairs of known mistakes
-AND_ONE_MORE = " (and one more mistake)"
+SLIPS_TIME_LIMIT = 2.0  # seconds of computing for all single slips
 _HELPERS = str(Path(__file__).resolve().parents[1])
 _LESSONS = Path(_HELPERS) / "lessons"
 _PACKAGE = __package__.split(".")[0]
@@ -63,10 +65,6 @@ def check_exercise(name, attempt, *, solution=False, graded=False):
 @functools.cache
 def all_exercises():
     """Every exercise of every lesson, by name."""
-    return _found_exercises()
-
-
-def _found_exercises():
     found = {}
     for path in sorted(_LESSONS.glob("*/exercises.py")):
         lesson = importlib.import_module(f"{_PACKAGE}.lessons.{path.parent.name}.exercises")
@@ -81,16 +79,13 @@ def _found_exercises():
 _USUAL = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}
 
 
-def diagnose(exercise, attempt, from_any_cell=False, pairs=False):
-    """Judge an attempt: (True, False or None for "to do", the text for the line).
-
-    With `pairs` a wrong attempt is also compared with every two known mistakes made at once, which takes seconds.
-    """
+def diagnose(exercise, attempt, from_any_cell=False):
+    """Judge an attempt: (True, False or None for "to do", the text for the line)."""
     with np.errstate(**_USUAL):
-        return _verdict(exercise, attempt, from_any_cell, pairs)
+        return _verdict(exercise, attempt, from_any_cell)
 
 
-def _verdict(exercise, attempt, from_any_cell, pairs):
+def _verdict(exercise, attempt, from_any_cell):
     to_do = f"write {exercise.signature}, then run this cell again"
     if attempt is ... or is_blank(attempt):
         return None, to_do
@@ -102,29 +97,22 @@ def _verdict(exercise, attempt, from_any_cell, pairs):
     printed = _Discard()
     try:
         with _time_limit(TIME_LIMIT):
-            outcomes = [_outcome(exercise, attempt, c, printed) for c in cases]
+            outcomes = [_outcome(exercise, attempt, c, printed, look_for_changes=True) for c in cases]
     except _OutOfTime:
         return False, f"it was stopped after {TIME_LIMIT:g} seconds of computing; is there an endless loop?"
-    except KeyboardInterrupt:
-        raise _Interrupted(f"{exercise.name} was interrupted") from None
     if any(outcome.unfinished for outcome in outcomes):
         return None, to_do
 
     hidden = " (what it printed is not shown)" if printed.used else ""
     if all(outcome.value is None and not outcome.problem for outcome in outcomes):
         return False, "it returns None; is the return statement missing?" + hidden
-    for outcome in outcomes:
-        expected = _known_outcome(exercise, exercise.reference, outcome.case).value
-        passed, text = _judge(exercise, outcome, expected)
-        if not passed:
-            untouched = Mistake(exercise.as_given, "nothing is fixed yet")
-            if exercise.given and _is_made(exercise, untouched, outcomes):
-                return None, f"{untouched.sentence}; {_faults_left(exercise, outcomes).partition(',')[0]}"
-            sentence = outcome.changed or _known_mistake(exercise, outcomes)
-            sentence = sentence or pairs and _two_at_once(exercise, outcomes) or _translated(outcome.problem)
-            sentence = sentence or _faults_left(exercise, outcomes)
-            return False, (sentence or f"{_describe_case(exercise, outcome.case)}: {text}") + hidden
-    return True, f"{len(cases)} cases" + hidden
+    wrong = [outcome for outcome in outcomes if not _is_right(exercise, outcome)]
+    if not wrong:
+        return True, f"{len(cases)} cases" + hidden
+    if exercise.given and _is_made(exercise, exercise.as_given, outcomes):
+        return None, f"nothing is fixed yet; {_faults_left(exercise, attempt, outcomes, wrong).partition(',')[0]}"
+    sentences = (judge(exercise, attempt, outcomes, wrong) for judge in _JUDGES)
+    return False, next(filter(None, sentences)) + hidden
 
 
 @functools.cache
@@ -144,7 +132,7 @@ def _known_outcome(exercise, function, c):
 # What NumPy or Python says of a word -> the word, or another message -> what to do about it.
 _EXPLAINED = {
     group["message"]: group["words"]
-    for group in tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))["group"]
+    for group in tomllib.loads(Path(__file__).with_name("errors.toml").read_text(encoding="utf-8"))["group"]
 }
 
 
@@ -162,7 +150,7 @@ def _translated(problem):
 # ------------------------------------------------------------------------------------------ running a case
 
 
-@dataclass
+@dataclass(eq=False)
 class _Outcome:
     """What one case gave: a value, or a problem in words; `kind` tells two problems apart."""
 
@@ -174,7 +162,7 @@ class _Outcome:
     changed: str = ""
 
 
-def _outcome(exercise, attempt, c, printed=None):
+def _outcome(exercise, attempt, c, printed=None, look_for_changes=False):
     args, kwargs = copy.deepcopy((c.args, c.kwargs))
     call = exercise.run or (lambda f, *a, **k: f(*a, **k))
     stdout = printed or _Discard()
@@ -192,15 +180,13 @@ def _outcome(exercise, attempt, c, printed=None):
             raise
         except BaseException as error:  # also sys.exit(), which would end the notebook's cell without a word
             outcome.problem = f"it raises {explain(error)}{_line(error)}"
-            outcome.kind = (
-                type(error),
-                sorted(str(error).split()),
-                isinstance(attempt, type) and _their_frames(error)[:1],
-            )
+            where = [code.co_name for code, _ in _their_steps(error)][:1] if isinstance(attempt, type) else []
+            outcome.kind = type(error), sorted(str(error).split()), where
             outcome.unfinished = isinstance(error, TypeError) and "ellipsis" in str(error)
     items = outcome.value if isinstance(outcome.value, (tuple, list)) else [outcome.value]
     outcome.unfinished |= any(item is ... for item in items)
-    outcome.changed = _changed(exercise, c, args, kwargs)
+    if look_for_changes:
+        outcome.changed = _changed(exercise, c, args, kwargs)
     return outcome
 
 
@@ -233,19 +219,16 @@ def _same_contents(old, new):
 
 def _line(error):
     """Where in the learner's own code it happened, as " (line 3)", if that can be told."""
-    theirs = list(traceback.walk_tb(error.__traceback__))
-    theirs = [(frame.f_code, line) for frame, line in theirs if _is_theirs(frame.f_code)]
+    theirs = _their_steps(error)
     lines = [line for code, line in theirs if code.co_filename == theirs[0][0].co_filename]
     return f" (line {lines[-1]})" if lines else ""
 
 
-def _their_frames(error):
-    """The names of the learner's functions in which it happened, from the one that was called."""
-    return [f.f_code.co_name for f, _ in traceback.walk_tb(error.__traceback__) if _is_theirs(f.f_code)]
-
-
-def _is_theirs(code):
-    return not code.co_filename.startswith(_HELPERS) and "site-packages" not in code.co_filename
+def _their_steps(error):
+    """[(code, line)] of the learner's functions in which it happened, from the one that was called."""
+    steps = [(frame.f_code, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    ours = (_HELPERS, "site-packages")
+    return [(code, line) for code, line in steps if not any(part in code.co_filename for part in ours)]
 
 
 class _Discard(io.TextIOBase):
@@ -260,13 +243,6 @@ class _Discard(io.TextIOBase):
 
 class _OutOfTime(BaseException):
     """Not an Exception, so that `except Exception` in the attempt does not swallow it."""
-
-
-class _Interrupted(KeyboardInterrupt):
-    """The learner's interrupt, of which IPython shows one line; the cells after it do not run."""
-
-    def _render_traceback_(self):
-        return [f"KeyboardInterrupt: {self}"]
 
 
 @contextlib.contextmanager
@@ -315,18 +291,7 @@ def matches(result, expected, tol, names=()):
     a_complex = isinstance(result, complex) or getattr(getattr(result, "dtype", None), "kind", None) == "c"
     if a_complex and not np.iscomplexobj(expected):
         return False, "got complex numbers, expected real ones"
-    passed, text = compare(result, expected, tol, broadcast=False)
-    if ", largest difference " in text:
-        text += f" at {_farthest(np.asarray(result), np.asarray(expected))}"
-    return passed, text
-
-
-def _farthest(result, expected):
-    """Where two arrays of numbers differ most, [2, 0]; infinities and NaN are left out."""
-    with np.errstate(all="ignore"):
-        difference = np.abs(result.astype(complex) - expected)
-    where = np.argmax(np.where(np.isfinite(difference), difference, -1))
-    return [int(i) for i in np.unravel_index(where, difference.shape)]
+    return compare(result, expected, tol, broadcast=False)
 
 
 def _items_match(result, expected, tol, names):
@@ -341,67 +306,119 @@ def _items_match(result, expected, tol, names):
     return True, ""
 
 
-def _judge(exercise, outcome, expected):
+def _judge(exercise, outcome, expected, looser=1):
+    """(bool, text): whether an outcome is the expected one, up to `looser` times the exercise's tolerance."""
     if outcome.changed or outcome.problem:
         return False, outcome.problem
     if outcome.value is None and expected is not None:
         return False, "it returns None here; does every path through it end in a return?"
     try:
         if exercise.compare:
-            return exercise.compare(outcome.value, expected, exercise.tol)
-        return matches(outcome.value, expected, exercise.tol, exercise.results)
+            return exercise.compare(outcome.value, expected, looser * exercise.tol)
+        return matches(outcome.value, expected, looser * exercise.tol, exercise.results)
     except Exception as error:  # what a strange answer does when it is looked at
         return False, f"the answer could not be compared ({explain(error)})"
 
 
-def _known_mistake(exercise, outcomes):
-    """The sentence of the first known mistake that gives what the attempt gave in every case, or None."""
+def _right(exercise, c):
+    """The right answer in a case."""
+    return _known_outcome(exercise, exercise.reference, c).value
+
+
+def _is_right(exercise, outcome):
+    return _judge(exercise, outcome, _right(exercise, outcome.case))[0]
+
+
+# ---------------------------------------------------------- saying what is wrong: the first judge who knows speaks
+
+
+def _changes_its_input(exercise, attempt, outcomes, wrong):
+    return wrong[0].changed
+
+
+def _known_mistake(exercise, attempt, outcomes, wrong):
+    """The sentence of the first known mistake that gives what the attempt gave in every case."""
     for mistake in exercise.mistakes:
-        if _is_made(exercise, mistake, outcomes):
+        if _is_made(exercise, mistake.function, outcomes, mistake.wrong_anyhow):
             return mistake.sentence
     return None
 
 
-def _two_at_once(exercise, outcomes):
-    """The sentence of the first of two known mistakes that together give what the attempt gave, or None."""
-    if exercise.given:  # the code that is handed over has several faults anyhow
+def _one_slip(exercise, attempt, outcomes, wrong):
+    """The sentence of a single slip that gives what the attempt gave in every case, from the base nearest to it.
+
+    None where the evidence is thin: the attempt never answers, the slip is told from right by rounding only, or slips
+    in many lines give the same. Nor is a fault named in code that is handed over to find its faults.
+    """
+    if exercise.given or all(o.problem for o in outcomes) or any(isinstance(o.kind, str) for o in outcomes):
         return None
-    with contextlib.suppress(_OutOfTime), _time_limit(PAIRS_TIME_LIMIT):
-        for one, other in itertools.combinations(exercise.mistakes, 2):
-            pair = both(exercise, one, other)
-            if pair and _is_made(exercise, pair, outcomes):
-                return pair.sentence + AND_ONE_MORE
+    wrong_first = wrong + [outcome for outcome in outcomes if outcome not in wrong]
+    steps = slips.steps_of(attempt) or 0
+    started = time.process_time()
+    with contextlib.suppress(_OutOfTime), _time_limit(SLIPS_TIME_LIMIT):
+        for base in sorted(_bases(exercise), key=lambda base: abs(base.steps - steps)):
+            found = []
+            for slip in base.slips:
+                if slip.function and _is_made(exercise, slip.function, wrong_first):
+                    found.append(slip)
+                if time.process_time() - started > SLIPS_TIME_LIMIT:  # where the system has no timer
+                    return None
+            if found:
+                told = len({slip.line for slip in found}) <= 3 and _differs_clearly(exercise, found[0].function)
+                return found[0].sentence if told else None
     return None
 
 
-def _faults_left(exercise, outcomes):
+def _in_numpys_words(exercise, attempt, outcomes, wrong):
+    return _translated(wrong[0].problem)
+
+
+def _faults_left(exercise, attempt, outcomes, wrong):
     """ "2 of 4 bugs are left", for code that is to be fixed and answers in the right form everywhere; else None."""
     if not exercise.given:
         return None
     left = {}
     for outcome in outcomes:
-        expected = _known_outcome(exercise, exercise.reference, outcome.case).value
+        expected = _right(exercise, outcome.case)
         value, fault = outcome.value, outcome.case.label.partition(",")[0]
         if type(value) is not np.ndarray or value.dtype != expected.dtype or value.shape != expected.shape:
             return None
         if not np.isfinite(value).all():
             return None
-        left[fault] = left.get(fault, False) or not _judge(exercise, outcome, expected)[0]
+        left[fault] = left.get(fault, False) or outcome in wrong
     count = sum(left.values())
     new = ", or a change has brought in a new bug that every test meets" if count == len(left) else ""
     return f"{count} of {len(left)} bugs {'is' if count == 1 else 'are'} left{new}"
 
 
-def _is_made(exercise, mistake, outcomes):
-    return all(_made(exercise, mistake, outcome) for outcome in outcomes)
+def _first_difference(exercise, attempt, outcomes, wrong):
+    _, text = _judge(exercise, wrong[0], _right(exercise, wrong[0].case))
+    return f"{_describe_case(exercise, wrong[0].case)}: {text}"
 
 
-def _made(exercise, mistake, outcome):
-    """Whether an attempt has the same problem as a known mistake in this case, or the same answer."""
-    if mistake.wrong_anyhow and outcome.case.label.startswith(mistake.wrong_anyhow):
-        right = _known_outcome(exercise, exercise.reference, outcome.case).value
-        return not outcome.problem and not _judge(exercise, outcome, right)[0]
-    wrong = _known_outcome(exercise, mistake.function, outcome.case)
+_JUDGES = (_changes_its_input, _known_mistake, _one_slip, _in_numpys_words, _faults_left, _first_difference)
+
+
+@functools.cache
+def _bases(exercise):
+    return slips.bases(exercise)
+
+
+def _differs_clearly(exercise, function):
+    """Whether a function is wrong by more than rounding in some case."""
+    given = [(_known_outcome(exercise, function, c), _right(exercise, c)) for c in _cases(exercise)]
+    return not all(_judge(exercise, outcome, right, looser=10)[0] for outcome, right in given)
+
+
+def _is_made(exercise, function, outcomes, wrong_anyhow=None):
+    """Whether an attempt has the same problem as a known wrong function, or the same answer, in every case."""
+    return all(_made(exercise, function, outcome, wrong_anyhow) for outcome in outcomes)
+
+
+def _made(exercise, function, outcome, wrong_anyhow):
+    if wrong_anyhow and outcome.case.label.startswith(wrong_anyhow):
+        return not outcome.problem and not _is_right(exercise, outcome)
+    wrong = _known_outcome(exercise, function, outcome.case)
     if not exercise.compare and _begin_otherwise(outcome.value, wrong.value, exercise.tol):
         return False
     return wrong.kind == outcome.kind and (wrong.problem or _judge(exercise, outcome, wrong.value)[0])

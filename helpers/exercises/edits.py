@@ -15,7 +15,6 @@ mistake, and a key may also be a function.
 
 import re
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from textwrap import dedent
@@ -67,7 +66,6 @@ class Mistake:
     wrong_anyhow: str | None = None
     raises: bool = False
     names: dict | None = None
-    key: str = ""  # the edits of the solution, if that is what it is made of
 
     @cached_property
     def function(self):
@@ -84,7 +82,9 @@ class Exercise:
     cases: a function of a seeded `np.random.Generator` that returns the list of Cases.
     mistakes: {edit of the solution: sentence or Says}, as above. The cases must tell each mistake from the solution
         and from the others; of two that give the same the first is named.
-    variants: at least two correct solutions written differently (functions), for the tests.
+    variants: at least two correct solutions written differently (functions), in the styles that people use: for the
+        tests, and as further bases of slips (see slips.py). A comment "# the ..." says what a line computes.
+    worked: [(Case, the answer worked by hand)], for the tests.
     results: what the items of a tuple are called in messages: ("weight", "bias").
     tol: tolerance as in `check_close`; wide enough for a solution that computes in float32.
     names: what the solution needs besides `np`, {name: thing}.
@@ -103,6 +103,7 @@ class Exercise:
     cases: Callable[[np.random.Generator], list[Case]]
     mistakes: dict = field(default_factory=dict)
     variants: list[Callable] = field(default_factory=list)
+    worked: list[tuple[Case, object]] = field(default_factory=list)
     results: tuple[str, ...] = ()
     tol: float = 1e-6
     names: dict = field(default_factory=dict)
@@ -136,22 +137,13 @@ def _mistakes(solution, mistakes, names):
         said = Says(said) if isinstance(said, str) else said
         for key in keys if isinstance(keys, tuple) else (keys,):
             if isinstance(key, str):
-                yield Mistake(edited(solution, key), *said, names, key if _is_edits(key) else "")
+                yield Mistake(edited(solution, key), *said, names)
             else:
                 yield Mistake(key, *said, names)
 
 
 def _is_edits(key):
     return bool(key.startswith("+ ") or _ARROW.search(key))
-
-
-def both(exercise, one, other):
-    """Two mistakes made at once, as one that has the sentence of the first; None if their edits exclude each other."""
-    for keys in ((one.key, other.key), (other.key, one.key)) if one.key and other.key else ():
-        with suppress(ValueError, SyntaxError):  # the second edit does not find its place, or what is left is no code
-            pair = Mistake(edited(exercise.solution, "\n".join(keys)), one.sentence, names=exercise.names)
-            return pair if pair.function else None
-    return None
 
 
 def edited(solution, key):
@@ -179,23 +171,8 @@ def _head(text):
     return _HEAD.search(text)[0]
 
 
-def compiled(text, names):
-    """The function or class that the text defines last."""
+def compiled(code, names, name=""):
+    """The function or class of this name that the code, a text or a syntax tree, defines; by default a text's last."""
     found = {"np": np, "__name__": "exercise", **(names or {})}
-    exec(compile(text, "<exercise>", "exec"), found)
-    return found[_HEAD.findall(text)[-1][0]]
-
-
-# ------------------------------------------------------------------------------- mistakes that are written once
-
-
-def in_place_of(old, table, **words):
-    """The table {new: sentence} as mistakes {"old -> new": sentence}, with other words in `new`.
-
-    `in_place_of("(x - mean) / sd", {"x - mean / sd": "without parentheses ..."}, sd="np.sqrt(var + eps)")`.
-    """
-    return {f"{old} -> {_renamed(new, words)}": said for new, said in table.items()}
-
-
-def _renamed(text, words):
-    return re.sub(r"(?<!\.)\b\w+\b", lambda found: words.get(found[0], found[0]), text)
+    exec(compile(code, "<exercise>", "exec"), found)
+    return found[name or _HEAD.findall(code)[-1][0]]

@@ -1,23 +1,21 @@
-"""The mistakes that every norm written by hand invites, step by step, for the lessons that ask for one.
+"""The mistakes that every norm written by hand invites, step by step, as tables of wrong steps.
 
-Each table maps a wrong step to the sentence that names it; `in_place_of` puts the steps into a solution, in the place
-of the right one and under the solution's own names.
+Single slips (slips.py) name nearly all of these by now: a lesson whose mistakes are cut to what has to be understood no
+longer imports this file, and with the last one it goes.
 """
 
-import numpy as np
+import re
 
-from .edits import Says, case, in_place_of
+from .edits import Says
+from .shared import CANCELS, FLOAT32, affine_case, standardize
+
+__all__ = ["CANCELS", "FLOAT32", "affine_case", "standardize"]
 
 NO_PARENTHESES = "without parentheses only the mean is divided: Python divides before it subtracts"
-CANCELS = (
-    "mean(x²) − mean(x)² subtracts two numbers that are almost equal when the mean is large, and their digits cancel; "
-    "subtract the mean first, then square"
-)
 LOST_AXES = (
     "your mean and variance lost the axes you averaged over, so they no longer line up with the values; "
     "keep them with size 1"
 )
-FLOAT32 = "you converted x to float32, which keeps 7 digits: with a mean of 1e8 nothing is left of the differences"
 
 # Instead of (x - mean) / np.sqrt(var + eps).
 NORMALIZING = {
@@ -149,13 +147,13 @@ def _steps(x, y=None, gamma="gamma", beta="beta", inner=None, back=""):
     return normalized, output, y or f"({normalized})", inner or {"gamma": gamma, "beta": beta}
 
 
-def standardize(x, axes, eps):
-    """(x - mean) / sqrt(var + eps) with statistics over `axes`, for correct solutions written differently."""
-    mean = x.mean(axis=axes, keepdims=True)
-    return (x - mean) / np.sqrt(x.var(axis=axes, keepdims=True) + eps)
+def in_place_of(old, table, **words):
+    """The table {new: sentence} as mistakes {"old -> new": sentence}, with other words in `new`.
+
+    `in_place_of("(x - mean) / sd", {"x - mean / sd": "without parentheses ..."}, sd="np.sqrt(var + eps)")`.
+    """
+    return {f"{old} -> {_renamed(new, words)}": said for new, said in table.items()}
 
 
-def affine_case(rng, shape, features, *, mean=0.0, scale=1.0, label="", **kwargs):
-    """Random x of a shape; gamma and beta differ from feature to feature and are never 1 and 0."""
-    x = mean + scale * rng.standard_normal(shape)
-    return case(x, rng.uniform(0.5, 2.0, features), rng.uniform(0.5, 2.0, features), label=label, **kwargs)
+def _renamed(text, words):
+    return re.sub(r"(?<!\.)\b\w+\b", lambda found: words.get(found[0], found[0]), text)

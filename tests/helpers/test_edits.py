@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from helpers.exercises import Exercise, Says, case
-from helpers.exercises.edits import edited, in_place_of
-from tests.shared import for_each
+from helpers.exercises.edits import edited
 
 SOLUTION = """
 def my_mean(x, axis=0):
@@ -33,7 +32,7 @@ def test_the_solution_names_the_exercise_and_its_call():
     assert make({}, signature="forward of my_mean").signature == "forward of my_mean"
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("key", "result"),
     [
         ("x.sum -> x.max", [1.5, 2, 2.5]),
@@ -80,14 +79,6 @@ def test_given_code_is_the_solution_with_faults():
     exercise = make({}, given="x.sum -> x.max")
     assert exercise.as_given(np.ones((2, 3))).tolist() == [0.5, 0.5, 0.5]
     assert make({}).as_given is None
-
-
-def test_shared_steps_take_the_solutions_names():
-    table = {"x - mean / sd": "a", "x - 0 * mean": "b"}
-    assert in_place_of("(rows - mean) / sd", table, x="rows") == {
-        "(rows - mean) / sd -> rows - mean / sd": "a",
-        "(rows - mean) / sd -> rows - 0 * mean": "b",
-    }
 
 
 def test_a_class_is_edited_like_a_function():

@@ -1,14 +1,11 @@
 """The grader without nbgrader. What takes it longer to survive is in robustness/test_grade_hostile.py."""
 
 import csv
-import itertools
 import json
 from types import SimpleNamespace
 
 import pytest
 
-from helpers.exercises import checker
-from helpers.exercises.edits import both
 from tests.shared import for_each
 from tests.tools.test_workbook import ROOT, load_tool
 
@@ -84,36 +81,6 @@ def test_right_wrong_and_untouched_answers_are_told_apart(grade, tmp_path, capsy
     assert f"  {SECOND}: PASS\n  {THIRD}: TODO\n" in words
     assert "not a notebook" in (tmp_path / "submissions_feedback" / "carl.txt").read_text(encoding="utf-8")
     assert {path: path.read_bytes() for path in folder.rglob("*.ipynb")} == before
-
-
-def test_two_mistakes_at_once_name_the_first(grade, tmp_path, capsys):
-    both = BIASED.replace("axis=0", "axis=0, keepdims=True")
-    write(tmp_path / "s", anna=notebook(both), bob=notebook(BIASED))
-    assert grade.main([str(tmp_path / "s")]) == 0
-    assert f"2 of 2 {FIRST}: FAIL: you stored the biased variance" in capsys.readouterr().out
-    anna, bob = read_table(tmp_path / "s_grades.csv")
-    assert anna[FIRST] == bob[FIRST] + " (and one more mistake)"
-
-
-def pairs_of(exercise, count):
-    """Some pairs of known mistakes that can be made at once, those first that are far apart in the list."""
-    pairs = sorted(itertools.combinations(range(len(exercise.mistakes)), 2), key=lambda pair: pair[0] - pair[1])
-    for one, other in pairs:
-        pair = both(exercise, exercise.mistakes[one], exercise.mistakes[other])
-        if pair and (count := count - 1) >= 0:
-            yield pair, {exercise.mistakes[one].sentence, exercise.mistakes[other].sentence}
-
-
-@pytest.mark.parametrize("lesson", ["03_running_averages", "05_rms_norm", "10_residual_placement"])
-def test_lessons_with_two_mistakes_name_one(grade, lesson):
-    named = []
-    for name in grade.all_lessons()[lesson]:
-        exercise = checker.all_exercises()[name]
-        for pair, sentences in pairs_of(exercise, 3):
-            passed, text = checker.diagnose(exercise, pair.function, from_any_cell=True, pairs=True)
-            assert passed is False
-            named.append(text.removesuffix(checker.AND_ONE_MORE) in sentences)
-    assert len(named) >= 6 and sum(named) >= 0.8 * len(named), named
 
 
 def test_a_layer_built_on_the_helpers_is_accepted(grade, tmp_path):

@@ -23,7 +23,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from helpers.exercises.checker import AND_ONE_MORE
 from tools.lessons import ROOT, LessonError, original_of
 
 
@@ -168,7 +167,7 @@ def table(rows, lessons):
 def by_mistake(rows):
     """ "9 of 25 my_layer_norm: FAIL: ...", the most frequent first."""
     tried = Counter(name for row in rows for name in row.results)
-    said = [(name, plain(text).removesuffix(AND_ONE_MORE)) for row in rows for name, text in row.results.items()]
+    said = [(name, plain(text)) for row in rows for name, text in row.results.items()]
     made = Counter(one for one in said if one[1] not in ("PASS", "TODO"))
     return [f"{count} of {tried[name]} {name}: {text}" for (name, text), count in made.most_common()]
 

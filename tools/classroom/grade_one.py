@@ -38,7 +38,7 @@ def main():
     for name in order["exercises"]:
         say(step=name)
         if name in shell.user_ns:
-            passed, text = checker.diagnose(exercises[name], shell.user_ns[name], pairs=True)
+            passed, text = checker.diagnose(exercises[name], shell.user_ns[name])
         else:
             text = why_missing(name, order["cells"], errors)
             passed = False if text else None

@@ -3,8 +3,7 @@
 import numpy as np
 
 from ...exercises import Exercise, Says, case
-from ...exercises.edits import in_place_of
-from ...exercises.steps import LOST_AXES, NORMALIZING, ONE_PASS, VARIANCES, affine_case, norm_mistakes
+from ...exercises.steps import LOST_AXES, NORMALIZING, ONE_PASS, VARIANCES, affine_case, in_place_of, norm_mistakes
 
 # -------------------------------------------------------------------------------------------- my_group_norm
 

@@ -3,8 +3,7 @@
 import numpy as np
 
 from ...exercises import Exercise, Says, WrongKind, case
-from ...exercises.edits import in_place_of
-from ...exercises.steps import AFFINE
+from ...exercises.steps import AFFINE, in_place_of
 from ...layers import Layer, Parameter
 
 # ------------------------------------------------------------------------------------- my_batch_norm_layer

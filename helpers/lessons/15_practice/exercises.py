@@ -5,8 +5,7 @@ import itertools
 import numpy as np
 
 from ...exercises import Exercise, Says, case
-from ...exercises.edits import in_place_of
-from ...exercises.steps import CANCELS, NORMALIZING
+from ...exercises.steps import CANCELS, NORMALIZING, in_place_of
 
 # The network: pixels normalized, a layer, ReLU, a layer normalized, ReLU, a layer. The notebook plants four bugs.
 # Each is an edit of the solution, and so are the clumsy fixes of it.

@@ -1,0 +1,27 @@
+"""What several lessons share: sentences of mistakes that have to be understood, a correct norm, a random case."""
+
+import numpy as np
+
+from .edits import case
+
+CANCELS = (
+    "mean(x²) − mean(x)² subtracts two numbers that are almost equal when the mean is large, and their digits cancel; "
+    "subtract the mean first, then square"
+)
+FLOAT32 = "you converted x to float32, which keeps 7 digits: with a mean of 1e8 nothing is left of the differences"
+RMS_NORM = "you divided by the root mean square without subtracting the mean; that is RMSNorm"
+AFFINE_FIRST = (
+    "you applied gamma and beta before normalizing; they have to come after, or they change what is normalized"
+)
+
+
+def standardize(x, axes, eps):
+    """(x - mean) / sqrt(var + eps) with statistics over `axes`, for correct solutions written differently."""
+    mean = x.mean(axis=axes, keepdims=True)
+    return (x - mean) / np.sqrt(x.var(axis=axes, keepdims=True) + eps)
+
+
+def affine_case(rng, shape, features, *, mean=0.0, scale=1.0, label="", **kwargs):
+    """Random x of a shape; gamma and beta differ from feature to feature and are never 1 and 0."""
+    x = mean + scale * rng.standard_normal(shape)
+    return case(x, rng.uniform(0.5, 2.0, features), rng.uniform(0.5, 2.0, features), label=label, **kwargs)

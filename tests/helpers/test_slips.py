@@ -1,0 +1,155 @@
+"""Single slips: which there are, what they are called, and that the checker names them."""
+
+import contextlib
+import inspect
+
+import numpy as np
+import pytest
+
+from helpers.exercises import Exercise, all_exercises, case, checker, slips
+from helpers.exercises.checker import diagnose
+
+SOLUTION = """
+def my_norm(x, gamma, beta, eps=1e-5):
+    mean = x.mean(axis=0)  # the mean
+    var = np.mean((x - mean) ** 2, axis=0)  # the variance
+    if eps < 0:  # no place: this comment has no article
+        raise ValueError
+    y = (x - mean) / np.sqrt(var + eps)  # the normalized values
+    y *= 1
+    return gamma * y + beta
+"""
+
+
+def _cases(rng):
+    x = rng.standard_normal((2, 4, 4))
+    return [case(x[0], x[1, 0], x[1, 1]), case(x[1], x[0, 0], x[0, 1], eps=0.5), case(1e-3 * x[0], x[1, 0], x[1, 1])]
+
+
+EXERCISE = Exercise(solution=SOLUTION, cases=_cases, mistakes={"gamma * y + beta -> y": "no scale and shift"})
+
+
+def written(old, new, text=SOLUTION):
+    assert old in text
+    names = {"np": np}
+    exec(text.replace(old, new), names)
+    return names["my_norm"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("x.mean(", "x.sum(", "in the mean the sum is taken instead of the mean"),
+        ("x.mean(axis=0)", "x.mean()", "in the mean all entries are taken at once"),
+        ("2, axis=0)", "2, axis=1)", "in the variance another axis is taken"),
+        ("** 2", "", "in the variance a square is missing"),
+        ("var + eps", "var", "in the normalized values epsilon is left out"),
+        ("np.sqrt(var + eps)", "(np.sqrt(var) + eps)", "in the normalized values epsilon is outside the square root"),
+        ("np.sqrt(var + eps)", "(var + eps)", "in the normalized values the square root is missing"),
+        ("(x - mean) / np", "(mean - x) / np", "in the normalized values the difference has the wrong sign"),
+        ("var + eps)", "beta + eps)", "in the normalized values a wrong variable is used"),
+        ("gamma * y + beta", "gamma * (y + beta)", "the sum is multiplied, not only its first term"),
+        ("gamma * y + beta", "gamma * y", "a term is missing"),
+        ("x.mean(axis=0)", "x.astype(np.float32).mean(axis=0) + 1", None),
+    ],
+)
+def test_a_slip_is_named_by_kind_and_place(old, new, sentence):
+    passed, text = diagnose(EXERCISE, written(old, new))
+    assert passed is False
+    if sentence:
+        assert text == f"one slip from right: {sentence}"
+    else:
+        assert text.startswith("case x (4, 4)")
+
+
+def test_a_known_mistake_comes_before_the_slip_that_it_is():
+    assert diagnose(EXERCISE, written("gamma * y + beta", "y")) == (False, "no scale and shift")
+
+
+def test_every_kind_of_place_is_changed():
+    source = inspect.cleandoc("""
+        def f(x, y, n):
+            z = np.zeros(n)  # the start
+            for k in range(n):
+                z[k] += x[k] ** 3 if x[k] > 0 and not y[k] else -len(x) / 2.0
+            if n == 1:
+                return z, x
+            return np.dot(x, y), z.var(axis=0, ddof=1, keepdims=True), np.linalg.norm(z, 0), x[:, None].T @ abs(y)
+    """)
+    base = slips.Base(source, {})
+    found = {(slip.kind, slip.place) for slip in base.slips}
+    for kind in (
+        *("a power is missing", "the power is wrong", "a number is wrong", "a wrong variable is used"),
+        *("there is one round too few", "there is one round too many", "a condition is missing", "the sign is wrong"),
+        *("a condition is inverted", "a condition is always met", "a condition is never met", "a term is missing"),
+        *("the limit itself is counted in", "the comparison is the wrong way round", "the condition is ignored"),
+        *("a result is missing", "two results have changed places", "two arguments have changed places"),
+        *("what was there is replaced instead of changed", "a term has the wrong sign", "another axis is taken"),
+        *("it is divided by n instead of n - 1", "keepdims is missing, so the shapes no longer line up"),
+        *("a transposition is missing", "the absolute value is missing", "an axis of size 1 is missing"),
+        *("the count is that of another axis", "it is computed in float32, which keeps 7 digits only"),
+    ):
+        assert (kind, "") in found, kind
+    assert ("a step is left out", "the start") in found and ("ones stand instead of zeros", "the start") in found
+    assert all(slip.function for slip in base.slips)
+    assert slips.ast.unparse(base.tree) == slips.ast.unparse(slips.ast.parse(source)), "the base is as it was"
+    assert (
+        slips.Base("def f(x):\n    while x > 1:\n        x = x / 2", {}).slips[0].kind.startswith("it is computed in")
+    )
+
+
+def test_thin_evidence_names_no_slip(monkeypatch):
+    nearly = Exercise(solution="def f(x):\n    return x + 5e-6", cases=lambda rng: [case(np.ones(2))], mistakes={})
+    assert diagnose(nearly, lambda x: x)[1].startswith("case x"), "it differs by a few times the tolerance"
+    steps = "\n".join(f"    x = x + {k}" for k in range(1, 6))
+    shapes = dict(cases=lambda rng: [case(np.zeros(2))], mistakes={})
+    many = Exercise(solution=f"def f(x):\n{steps.replace('x + ', 'x + 1 + 0 * ')}\n    return x", **shapes)
+    assert diagnose(many, lambda x: x + 4)[1].startswith("case x"), "five lines may be the one that is left out"
+    assert "in NumPy it is x.T" in diagnose(EXERCISE, lambda x, gamma, beta, eps=0: x.t())[1], "it never answers"
+    monkeypatch.setattr(checker, "SLIPS_TIME_LIMIT", -1)
+    monkeypatch.setattr(checker, "_time_limit", contextlib.nullcontext)
+    assert diagnose(EXERCISE, written("var + eps", "var"))[1].startswith("case x"), "no time is left"
+
+
+def test_the_nearest_base_is_asked_first():
+    def my_long(x):
+        total = x
+        total = total + 0
+        total = total * 1
+        return total + 1
+
+    exercise = Exercise(solution="def my_long(x):\n    return x + 1  # the short way", **{
+        "cases": lambda rng: [case(np.ones(3)), case(np.arange(4.0))], "mistakes": {}, "variants": [my_long]
+    })  # fmt: skip
+    found = [base.steps for base in checker._bases(exercise)]
+    assert found == [2, 5]
+
+    def attempt(x):
+        total = x
+        total = total + 0
+        total = total * 1
+        return total - 1
+
+    assert diagnose(exercise, attempt) == (False, "one slip from right: a term has the wrong sign")
+    assert "the short way" in diagnose(exercise, lambda x: x - 1)[1]
+
+
+LIGHT = [e for e in all_exercises().values() if e.name != "my_battery"]  # half a second for each slip
+
+
+@pytest.mark.parametrize("exercise", LIGHT, ids=lambda e: e.name)
+def test_slips_of_every_exercise_are_rejected_and_named(monkeypatch, exercise):
+    """One slip of each kind; where the cases cannot tell it from right, it counts as right."""
+    base = slips.bases(exercise)[0]
+    first = {slip.kind: slip for slip in reversed(base.slips) if slip.function}
+    vars(base)["slips"] = sample = list(first.values())[:12]
+    monkeypatch.setattr(checker, "_bases", lambda exercise: [base])
+    known = {m.sentence for m in exercise.mistakes} | {slip.sentence for slip in sample}
+    unnamed = []
+    for slip in sample:
+        passed, text = diagnose(exercise, slip.function, from_any_cell=True)
+        outcomes = [checker._known_outcome(exercise, slip.function, c) for c in checker._cases(exercise)]
+        silent = all(o.problem for o in outcomes) or any(isinstance(o.kind, str) for o in outcomes)
+        if passed is False and text not in known and not silent and checker._differs_clearly(exercise, slip.function):
+            unnamed.append(f"{slip.sentence} (line {slip.line})\nbut a learner is told: {text}")
+    assert exercise.given or len(unnamed) <= 1, "\n\n".join(unnamed)
