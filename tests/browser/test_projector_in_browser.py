@@ -12,12 +12,12 @@ TOO_WIDE = """() => {
     const edge = Math.min(area.getBoundingClientRect().right, innerWidth);
     const inside = area.matches(".cm-scroller") ? [] : area.querySelectorAll("*");
     for (const e of [area, ...inside]) {
-      if (e.closest("mjx-assistive-mml, .noUi-target, .jp-CollapsibleHeading, svg svg") || e.tagName === "OPTION") continue;
+      if (e.closest("mjx-assistive-mml, .noUi-target, .jp-CollapsibleHeading, option, svg svg")) continue;
       const [style, box] = [getComputedStyle(e), e.getBoundingClientRect()];
       if (style.visibility === "hidden" || !box.width) continue;
       const scrolls = style.overflowX !== "visible" && e.clientWidth ? e.scrollWidth - e.clientWidth : 0;
       const far = Math.round(Math.max(scrolls, box.right - edge));
-      if (far > 1) found.push([cells.indexOf(area.closest(".jp-Cell")), `${e.tagName} ${e.className}`, far, e.innerText]);
+      if (far > 1) found.push([cells.indexOf(area.closest(".jp-Cell")), e.tagName, far, e.textContent.slice(0, 60)]);
     }
   }
   return found;
