@@ -1,4 +1,4 @@
-"""The learner's copies in JupyterLab: what answers a question is held back, folded cells, links to the glossary."""
+"""The learner's copies in JupyterLab: what answers a question is held back, and terms lead to the glossary."""
 
 
 def test_nothing_is_told_before_the_guess_and_terms_lead_on(learners_house, page):
@@ -16,28 +16,3 @@ def test_nothing_is_told_before_the_guess_and_terms_lead_on(learners_house, page
     entry = page.locator(".jp-MarkdownViewer h3[data-jupyter-id='RMSNorm']")
     entry.wait_for()
     page.wait_for_function("(e) => Math.abs(e.getBoundingClientRect().top) < 200", arg=entry.element_handle())
-
-
-def test_folded_cells_run_without_being_opened(learners_house, page):
-    """Shift+Enter in the cell before it selects it, Shift+Enter again runs it, Enter opens it."""
-    page.goto(learners_house.url("workbook/00_start_here.ipynb"))
-    page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status='idle']", state="attached")
-    cells = page.locator(".jp-Notebook .jp-Cell")
-    cells.nth(3).locator(".jp-InputPlaceholder").wait_for()
-
-    def select_next(number):
-        page.keyboard.press("Shift+Enter")
-        page.wait_for_function("(e) => e.matches('.jp-mod-active')", arg=cells.nth(number).element_handle())
-
-    cells.nth(3).locator("img").evaluate("(e) => e.dataset.stored = ''")
-    cells.nth(0).locator("h1").click()
-    for number in range(1, 5):
-        select_next(number)
-    cells.nth(3).locator("img:not([data-stored])").wait_for()  # it needs what the first folded cell imports
-    for number in (1, 3):
-        assert cells.nth(number).locator(".jp-InputPlaceholder").inner_text().strip().startswith("#")
-    assert page.locator(".jp-Notebook [data-mime-type$='jupyter.error']").count() == 0
-    cells.nth(2).locator("p").first.click()
-    select_next(3)
-    page.keyboard.press("Enter")
-    cells.nth(3).locator(".jp-InputPlaceholder").wait_for(state="detached")

@@ -227,13 +227,10 @@ def test_a_cell_missing_another_says_what_to_run(capsys, code, name):
 
 
 def test_a_kernel_of_the_lab_knows_the_hint_and_the_learners_own_startup(tmp_path):
-    """It leaves no name behind, in a kernel and in a terminal of JupyterLab, which inherits the variable."""
+    """And finds no other name."""
     (tmp_path / "own.py").write_text("own_startup = 1")
     environ = lab.environment(os.environ | {"PYTHONSTARTUP": str(tmp_path / "own.py"), "IPYTHONDIR": str(tmp_path)})
     names = "print(sorted(n for n in dir() if n in ('_start', 'own_startup', 'os', 'pathlib', 'runpy')))"
-    terminal = [sys.executable, "-i", "-q"]
-    run = subprocess.run(terminal, env=environ, input=names, capture_output=True, text=True, timeout=60)
-    assert run.stdout.strip() == "['own_startup']" and "Traceback" not in run.stderr
     nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in (names, "np")])
     nbformat.write(nb, tmp_path / "nb.ipynb")
     command = [sys.executable, "-m", "nbconvert", "--to", "notebook", "--execute", "--allow-errors", "--stdout"]
