@@ -18,13 +18,14 @@ OPEN = """async (path) => {
     if (panel.context) panel.context.model.dirty = false;
     panel.close();
   }
-  await app.serviceManager.sessions.shutdownAll();
+  const { sessions } = app.serviceManager;
+  await sessions.shutdownAll();
+  // JupyterLab may lose the race between a kernel that starts and what is stored, so this one has started.
+  const session = await sessions.startNew({ path, name: path, type: "notebook", kernel: { name: "python3" } });
+  await session.kernel.info;
   const opened = await app.commands.execute("docmanager:open", { path });
   await opened.context.ready;
 }"""
-# What has to be scrolled sideways.
-TOO_WIDE = """[...document.querySelectorAll('.jp-Notebook .jp-MarkdownOutput, .jp-Notebook .jp-OutputArea-output')]
-    .filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => e.textContent.slice(0, 60))"""
 # JupyterLab drops a figure's alternative text, so `show` prints it.
 # Contrast, which takes axe longest, is measured by readable.js.
 AXE = """axe.run({include: ['.jp-OutputArea-output']},
@@ -152,7 +153,6 @@ def test_a_trusted_lesson_works_as_it_promises(lab, desk, lesson):
     desk.wait_for_timeout(300)  # explorers take the layout for this width
     seen = desk.evaluate((HERE / "together.js").read_text())
     assert seen and all(lost == 0 and here >= min(225, height) for lost, here, height in seen), seen
-    assert desk.evaluate(TOO_WIDE) == []
     desk.set_viewport_size({"width": 1200, "height": 1000})
     if lesson in EXAMPLES:
         run_all(desk)
