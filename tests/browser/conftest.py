@@ -1,10 +1,9 @@
-"""A JupyterLab of its own on a copy of the lessons, and Chromium to open it.
+"""A JupyterLab on a copy of the repository, and Chromium to open it.
 
 Skipped with one line where Chromium, playwright or the npm packages are missing; BROWSER_REQUIRED=1 makes that
 a failure.
 """
 
-import json
 import os
 import shutil
 import socket
@@ -14,10 +13,12 @@ import time
 import urllib.request
 from pathlib import Path
 
+import nbformat
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 NODE_MODULES = Path(__file__).parent / "node_modules"
+TOKEN = "browser-tests"
 CHROMIUM = next(
     filter(None, (shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome", "chrome"))), None
 )
@@ -46,32 +47,11 @@ def missing():
     return None
 
 
-# Tests that share what is costly to make, by a part of their name; other tests of SPREAD may run on any worker.
-GROUPS = {
-    "test_a_dark_page": "a JupyterLab in the dark",
-    "test_an_exported_page": "exported pages",
-    "test_practice_in_browser": "a learner's copies",
-    "test_projector_in_browser": "a learner's copies",
-    "test_workbook_in_browser": "a learner's copies",
-}
-SPREAD = ("test_lessons_in_browser", "test_site")
-
-
-def group_of(nodeid):
-    """Tests of one group run on one worker, those of a file unless it is in SPREAD."""
-    for part, group in GROUPS.items():
-        if part in nodeid:
-            return group
-    file = nodeid.partition("::")[0]
-    return nodeid if Path(file).stem in SPREAD else file
-
-
 def pytest_xdist_make_scheduler(config, log):
-    from xdist.scheduler import LoadScopeScheduling
+    """The tests of a file share what is costly to make, so one worker runs them."""
+    from xdist.scheduler import LoadFileScheduling
 
-    scheduler = LoadScopeScheduling(config, log)
-    scheduler._split_scope = group_of  # loadgroup of pytest-xdist 3.8 does nothing under pytest 9.2
-    return scheduler
+    return LoadFileScheduling(config, log)
 
 
 def pytest_collection_modifyitems(items):
@@ -89,76 +69,75 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def write_settings(folder, dark):
-    """JupyterLab's own settings: no news, every cell rendered at once, a theme."""
-    chosen = {
-        "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
-        "apputils-extension/themes": {"theme": "JupyterLab Dark" if dark else "JupyterLab Light"},
-        "notebook-extension/tracker": {"windowingMode": "none"},
-    }
-    for name, settings in chosen.items():
-        file = folder / "lab" / "user-settings" / "@jupyterlab" / f"{name}.jupyterlab-settings"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps(settings))
-
-
 class Lab:
-    """A running JupyterLab. `url(path)` opens a notebook of its folder."""
+    """JupyterLab as `make lab` starts it in a copy of the repository, with settings of its own.
 
-    def __init__(self, folder, dark=False):
-        self.folder, self.port, self.token = folder, free_port(), "browser-tests"
-        config = folder.parent / f"jupyter-{folder.name}"
-        write_settings(config, dark)
+    It starts at once; `stop` and `start` make another day. `url(path)` opens a file of its folder, by a path as in
+    notebooks/01_axis_intuition.ipynb or workbook/01_axis_intuition.ipynb.
+    """
+
+    def __init__(self, folder):
+        self.folder, self.port = Path(folder), free_port()
+        self.jupyter = self.folder.parent / f"jupyter-{self.folder.name}"
+        # JupyterLab renders a cell when it comes into view; the tests look at all of them.
+        settings = self.jupyter / "settings" / "@jupyterlab" / "notebook-extension" / "tracker.jupyterlab-settings"
+        settings.parent.mkdir(parents=True)
+        settings.write_text('{"windowingMode": "none"}')
         self.environment = os.environ | {
-            "JUPYTER_CONFIG_DIR": str(config),
-            "JUPYTER_DATA_DIR": str(config / "data"),
-            "JUPYTER_RUNTIME_DIR": str(config / "runtime"),
-            "JUPYTERLAB_SETTINGS_DIR": str(config / "lab" / "user-settings"),
-            "JUPYTERLAB_WORKSPACES_DIR": str(config / "lab" / "workspaces"),
-            "JUPYTER_PREFER_ENV_PATH": "1",
+            "JUPYTER_CONFIG_DIR": str(self.jupyter),
+            "JUPYTER_DATA_DIR": str(self.jupyter / "data"),
+            "JUPYTER_RUNTIME_DIR": str(self.jupyter / "runtime"),
+            "JUPYTERLAB_SETTINGS_DIR": str(self.jupyter / "settings"),
+            "JUPYTERLAB_WORKSPACES_DIR": str(self.jupyter / "workspaces"),
             "OMP_NUM_THREADS": "1",
         }
-        command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--port={self.port}"]
-        command += [f"--IdentityProvider.token={self.token}", "--ServerApp.port_retries=0", f"--notebook-dir={folder}"]
-        self.log = open(config / "log.txt", "w")  # noqa: SIM115 - closed in stop()
-        self.process = subprocess.Popen(command, env=self.environment, stdout=self.log, stderr=self.log)
-        self.wait(config / "log.txt")
+        self.start()
 
-    def wait(self, log):
-        for _ in range(300):
+    def start(self):
+        command = [sys.executable, "-m", "tools.learner.lab", "--no-browser", f"--port={self.port}"]
+        command += ["--ServerApp.port_retries=0", f"--IdentityProvider.token={TOKEN}"]
+        command += ["--LabApp.expose_app_in_browser=True"]
+        with open(self.jupyter / "log.txt", "w") as log:
+            self.process = subprocess.Popen(command, cwd=self.folder, env=self.environment, stdout=log, stderr=log)
+        for _ in range(600):
             try:
                 urllib.request.urlopen(f"http://127.0.0.1:{self.port}/api", timeout=2).close()
                 return
             except OSError:
                 if self.process.poll() is not None:
                     break
-                time.sleep(0.2)
-        raise RuntimeError(f"JupyterLab did not start:\n{log.read_text()[-2000:]}")
-
-    def url(self, path):
-        return f"http://127.0.0.1:{self.port}/lab/tree/{path}?token={self.token}&reset"
-
-    def trust(self, path):
-        command = [sys.executable, "-m", "jupyter", "trust", str(self.folder / path)]
-        subprocess.run(command, env=self.environment, check=True, capture_output=True)
+                time.sleep(0.1)
+        raise RuntimeError(f"JupyterLab did not start:\n{self.said()[-2000:]}")
 
     def stop(self):
         self.process.terminate()
         self.process.wait(20)
-        self.log.close()
+
+    def said(self):
+        return (self.jupyter / "log.txt").read_text()
+
+    def url(self, path):
+        return f"http://127.0.0.1:{self.port}/lab/tree/{path}?token={TOKEN}&reset"
+
+    def trust(self, path):
+        from nbformat.sign import NotebookNotary
+
+        notary = NotebookNotary(data_dir=str(self.jupyter / "data"))
+        notary.sign(nbformat.read(self.folder / path, as_version=4))
+        notary.store.close()
 
 
 @pytest.fixture(scope="session")
 def make_lab(tmp_path_factory):
     labs = []
 
-    def make(name, dark=False):
+    def make(name):
         folder = tmp_path_factory.mktemp("labs") / name
-        ignore = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints")
-        for part in ("notebooks", "helpers"):
+        ignore = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints", "node_modules")
+        for part in ("notebooks", "helpers", "tools"):
             shutil.copytree(ROOT / part, folder / part, ignore=ignore)
         shutil.copy(ROOT / "pyproject.toml", folder)
-        labs.append(Lab(folder, dark))
+        labs.append(Lab(folder))
         return labs[-1]
 
     yield make
@@ -168,22 +147,14 @@ def make_lab(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def lab(make_lab):
-    return make_lab("light")
+    """One JupyterLab for all tests that leave its files as they are."""
+    return make_lab("lab")
 
 
 @pytest.fixture(scope="session")
-def dark_lab(make_lab):
-    return make_lab("dark", dark=True)
-
-
-@pytest.fixture(scope="session")
-def learners_house(tmp_path_factory):
-    """The copies of a learner in a JupyterLab that `make lab` has started."""
-    from tests.browser.test_second_day import House
-
-    house = House(tmp_path_factory.mktemp("learner"))
-    with house.day():
-        yield house
+def learners_house(lab):
+    """The same, for tests that open the learner's copies in workbook/."""
+    return lab
 
 
 @pytest.fixture(scope="session")

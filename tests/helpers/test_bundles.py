@@ -16,7 +16,6 @@ BUNDLES = sorted(
         *(ROOT / "helpers" / "widgets" / "bundle").iterdir(),
         ROOT / "tools" / "publish" / "web" / "static" / "host.js",
         *(ROOT / "tools" / "publish" / "web" / "bundle").iterdir(),
-        ROOT / "tools/learner/jupyter/labextensions/lessons-reload/static/reload.js",
     ]
 )
 NPM = shutil.which("npm")

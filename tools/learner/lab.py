@@ -101,6 +101,10 @@ def main(arguments):
     print("Starting JupyterLab; stop it with Ctrl-C.", flush=True)
     if "--no-browser" in line:
         print("Open the address that is printed below in a browser.", flush=True)
+    return start(line)
+
+
+def start(line):
     environ = environment(os.environ)
     if os.name == "nt":
         try:

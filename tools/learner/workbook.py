@@ -13,9 +13,7 @@ without its outputs, text is folded. Links lead to other copies, of the glossary
 import argparse
 import hashlib
 import json
-import os
 import sys
-from pathlib import Path
 
 from tools.learner import widget_state
 from tools.lessons import ROOT, LessonError, original_of, text, write_atomically
@@ -23,17 +21,12 @@ from tools.lessons import ROOT, LessonError, original_of, text, write_atomically
 KEY = "normalization_notebooks"  # the entry in a copy's metadata
 GUESS_FIRST = "Commit to your guess above, then run this cell (Shift+Enter).\n"
 FOLDED = "<details><summary>After your guess</summary>\n\n{}\n\n</details>"
-SEAL = "\n<!-- Copied by make lab, {} -->\n"  # closes the copy of a text, with the hash of what stands above
-
-
-# ----------------------------------------------------------------------------------------------------
-# Reading and comparing
 
 
 def load(path):
     """The notebook as a dict, or None when the file is not a whole notebook."""
     try:
-        nb = json.loads(Path(path).read_text(encoding="utf-8"))
+        nb = json.loads(path.read_text(encoding="utf-8"))
         sources_of(nb)
         nb["metadata"].get(KEY)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
@@ -46,16 +39,8 @@ def sources_of(nb):
 
     Empty cells do not count: running the last cell with Shift-Enter appends one.
     """
-    cells = []
-    for cell in nb["cells"]:
-        source = text(cell["source"])
-        if source.strip():
-            cells.append([cell["cell_type"], source.rstrip()])
-    return hashlib.sha256(json.dumps(cells).encode()).hexdigest()
-
-
-def hash_of(path):
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    cells = [[cell["cell_type"], text(cell["source"]).rstrip()] for cell in nb["cells"]]
+    return hashlib.sha256(json.dumps([cell for cell in cells if cell[1]]).encode()).hexdigest()
 
 
 def remembered(copy):
@@ -64,14 +49,11 @@ def remembered(copy):
     return entry if isinstance(entry, dict) else {}
 
 
-# ----------------------------------------------------------------------------------------------------
-# Writing
-
-
 def copy_of(original):
     """The bytes of a fresh copy: the original with its answers hidden, and the note of what it was copied from."""
-    nb = as_copied(json.loads(Path(original).read_text(encoding="utf-8")))
-    nb["metadata"][KEY] = {"sources": sources_of(nb), "original": hash_of(original)}
+    data = original.read_bytes()
+    nb = as_copied(json.loads(data))
+    nb["metadata"][KEY] = {"sources": sources_of(nb), "original": hashlib.sha256(data).hexdigest()}
     return (json.dumps(nb, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode("utf-8")
 
 
@@ -88,21 +70,14 @@ def as_copied(nb):
     return widget_state.complete(nb)
 
 
-def sealed(words):
-    """The copy of a text that no metadata can go with."""
-    return words + SEAL.format(hashlib.sha256(words.encode()).hexdigest()[:16])
-
-
 def copy_text(original, folder):
-    """Copy a text, or let its copy follow, unless a learner has written in it."""
+    """Let the copy of the glossary follow: a text to read, which nobody can lose work in, since it is read-only."""
     copy = folder / original.name
-    wanted = sealed(original.read_text(encoding="utf-8"))
-    try:
-        there = copy.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        there = sealed("")
-    if there != wanted and there == sealed(there.rpartition(SEAL.partition("{")[0])[0]):
-        write_atomically(copy, wanted.encode("utf-8"))
+    if not copy.exists() or copy.read_bytes() != original.read_bytes():
+        if copy.exists():
+            copy.chmod(0o644)  # Windows does not replace a read-only file
+        write_atomically(copy, original.read_bytes())
+    copy.chmod(0o444)
 
 
 def keep_aside(path, word):
@@ -112,33 +87,9 @@ def keep_aside(path, word):
     """
     number, _, rest = path.stem.partition("_")
     n = 1
-    while True:
-        aside = path.with_name(f"{number}_{word}-{n}_{rest}{path.suffix}")
-        try:
-            os.close(os.open(aside, os.O_CREAT | os.O_EXCL))  # reserve the name
-        except FileExistsError:
-            n += 1
-            continue
-        os.replace(path, aside)
-        return aside
-
-
-# ----------------------------------------------------------------------------------------------------
-# The two commands
-
-
-def lesson_of(path):
-    """'02' of 02_batch_dependence.ipynb."""
-    return path.name.split("_")[0]
-
-
-def undo_interrupted_saves(folder, say):
-    """Before JupyterLab writes over a file it copies it to `.~name`: there it is whole after a crash in mid-save."""
-    for before in folder.glob(".~*.ipynb"):
-        file = folder / before.name.removeprefix(".~")
-        if load(file) is None and load(before) is not None:
-            os.replace(before, file)
-            say(f"The last save of workbook/{file.name} was interrupted; the file is as it was.")
+    while (aside := path.with_name(f"{number}_{word}-{n}_{rest}{path.suffix}")).exists():
+        n += 1
+    return path.rename(aside)
 
 
 def update(root=ROOT, say=print):
@@ -146,48 +97,32 @@ def update(root=ROOT, say=print):
 
     What a learner saves, JupyterLab signs itself if all of it was trusted or run there.
     """
-    root = Path(root)
     folder = root / "workbook"
-    originals = sorted((root / "notebooks").glob("*.ipynb"))
     folder.mkdir(exist_ok=True)
     for leftover in folder.glob(".copying-*.tmp"):  # of an interrupted run; the copy itself is whole
         leftover.unlink()
-    undo_interrupted_saves(folder, say)
-    for words in sorted((root / "notebooks").glob("*.md")):
+    for words in (root / "notebooks").glob("*.md"):
         copy_text(words, folder)
-    trusted = []
-    new, followed = [], []
-    for original in originals:
-        copy = folder / original.name
-        source = load(original)
-        if source is None:
+    new, followed, trusted = [], [], []
+    for original in sorted((root / "notebooks").glob("*.ipynb")):
+        if load(original) is None:
             say(f"notebooks/{original.name} is damaged and was left out: restore it from git.")
             continue
-        if not copy.exists():
-            write_atomically(copy, copy_of(original))
-            new.append(copy)
-            trusted.append(copy)
-            continue
-        old = load(copy)
-        if old is None:
+        copy, fresh = folder / original.name, copy_of(original)
+        saved = copy.with_name(f".~{copy.name}")  # JupyterLab keeps it there while it writes: left by a crash
+        if copy.exists() and load(copy) is None and load(saved) is not None:
+            saved.replace(copy)
+        if copy.exists() and load(copy) is None:
             aside = keep_aside(copy, "unreadable")
-            write_atomically(copy, copy_of(original))
-            trusted.append(copy)
             say(f"workbook/{copy.name} could not be read; it is kept as {aside.name}; a new copy was made.")
-            continue
-        memory = remembered(old)
-        mine, theirs = sources_of(old), sources_of(as_copied(source))
-        if mine not in (memory.get("sources"), theirs):
-            if theirs != memory.get("sources"):
-                say(
-                    f"workbook/{copy.name} holds your answers and was kept; its lesson has changed: "
-                    f"`make reset LESSON={lesson_of(copy)}` takes the new one and keeps yours beside it."
-                )
-            continue
-        if memory.get("original") != hash_of(original):
-            write_atomically(copy, copy_of(original))
+            write_atomically(copy, fresh)
+        elif not copy.exists():
+            write_atomically(copy, fresh)
+            new.append(copy)
+        elif follows(load(copy), json.loads(fresh), copy, say):
+            write_atomically(copy, fresh)
             followed.append(copy)
-        if copy.read_bytes() == copy_of(original):
+        if copy.read_bytes() == fresh:
             trusted.append(copy)
     if new:
         say(f"Copied {len(new)} {'lesson' if len(new) == 1 else 'lessons'} to workbook/; work there.")
@@ -196,20 +131,29 @@ def update(root=ROOT, say=print):
     return trusted
 
 
+def follows(old, fresh, path, say):
+    """Whether a fresh copy may take the place of the old one; says so where answers keep a new lesson out."""
+    memory, wanted = remembered(old), remembered(fresh)
+    if sources_of(old) in (memory.get("sources"), wanted["sources"]):
+        return memory.get("original") != wanted["original"]
+    if memory.get("sources") != wanted["sources"]:
+        say(
+            f"workbook/{path.name} holds your answers and was kept; its lesson has changed: "
+            f"`make reset LESSON={path.name[:2]}` takes the new one and keeps yours beside it."
+        )
+    return False
+
+
 def reset(lesson, root=ROOT, say=print):
     """Take a lesson again; the old copy stays beside it under a new name. Return both paths (old: or None)."""
-    root = Path(root)
     original = original_of(lesson, root)
     if load(original) is None:
         raise LessonError(f"notebooks/{original.name} is damaged: restore it from git first.")
-    folder = root / "workbook"
-    folder.mkdir(exist_ok=True)
-    copy = folder / original.name
-    data = copy_of(original)
-    aside = None
-    if copy.exists() and copy.read_bytes() != data:
+    copy, fresh, aside = root / "workbook" / original.name, copy_of(original), None
+    copy.parent.mkdir(exist_ok=True)
+    if copy.exists() and copy.read_bytes() != fresh:
         aside = keep_aside(copy, "mine")
-    write_atomically(copy, data)
+    write_atomically(copy, fresh)
     kept = f"; your old copy is workbook/{aside.name}" if aside else ""
     say(f"workbook/{copy.name} is new{kept}. If it is open, reload it (File, Reload Notebook from Disk).")
     say("Your guesses stay in the browser: 'Clear my answers' at the end of the lesson deletes them.")
@@ -238,13 +182,9 @@ def main(arguments=None):
     parser.add_argument("lesson", nargs="?", default="", help="for reset: the lesson's number, as in 02")
     options = parser.parse_args(arguments)
     try:
-        if options.command == "update":
-            trust(update())
-        elif not options.lesson:
+        if options.command == "reset" and not options.lesson:
             raise LessonError("Name the lesson, as in `make reset LESSON=02`.")
-        else:
-            copy, _ = reset(options.lesson)
-            trust([copy])
+        trust(update() if options.command == "update" else [reset(options.lesson)[0]])
     except LessonError as reason:
         print(reason, file=sys.stderr)
         return 2

@@ -35,7 +35,6 @@ LITE_VENV = ROOT / ".venv-lite"
 FOLDER = "run"  # of the site, where the lessons are that run
 ABOUT = "lessons.json"  # in it: what the copies in a browser are compared with, and where the pages for reading are
 KERNEL = LITE_VENV / "share/jupyter/labextensions/@jupyterlite/pyodide-kernel-extension/static/pypi"
-RELOAD = ROOT / "tools/learner/jupyter/labextensions/lessons-reload"
 CORE = ("pyodide.js", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip")
 
 # What Pyodide's own list lacks, with what each needs: pure Python, in the versions of requirements.lock,
@@ -271,7 +270,7 @@ def lead_back(out, hashes=None):
 
 
 def write_settings(folder, pyodide):
-    """JupyterLite's settings and our extensions of JupyterLab, as `jupyter lite build` reads them."""
+    """JupyterLite's settings and our extension of JupyterLab, as `jupyter lite build` reads them."""
     config = json.loads((WEB / "lite" / "jupyter-lite.json").read_text(encoding="utf-8"))
     config["jupyter-config-data"]["litePluginSettings"] = {
         "@jupyterlite/pyodide-kernel-extension:kernel": {
@@ -290,7 +289,6 @@ def write_settings(folder, pyodide):
     shutil.copy(WEB / "lite" / "package.json", static.parent)
     code = (WEB / "bundle" / "lite.js").read_text(encoding="utf-8")
     (static / "lite.js").write_text(known_questions() + code, encoding="utf-8")
-    shutil.copytree(RELOAD, extensions / "lessons-reload")
 
 
 def build(out, pyodide, incomplete=False):

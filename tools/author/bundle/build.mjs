@@ -11,7 +11,6 @@ const HERE = dirname(fileURLToPath(import.meta.url));
 const ROOT = join(HERE, "..", "..", "..");
 const WIDGETS = "helpers/widgets";
 const SITE = "tools/publish/web";
-const LAB = "tools/learner/jupyter";
 
 // Source, bundle, and its form: a module for anywidget, or a script for a page that may be opened as a file.
 const BUNDLES = [
@@ -30,7 +29,6 @@ const BUNDLES = [
   [`${SITE}/src/how_far.js`, `${SITE}/bundle/how_far.js`, "iife"],
   [`${SITE}/src/lite.js`, `${SITE}/bundle/lite.js`, "iife"],
   [`${SITE}/slides/deck.js`, `${SITE}/bundle/deck.js`, "iife"],
-  [`${LAB}/extension/reload.js`, `${LAB}/labextensions/lessons-reload/static/reload.js`, "iife"],
 ];
 
 /** The bytes that the fingerprint is of: each source with its name, line ends as on Linux. */

@@ -1,11 +1,9 @@
-"""Lets the server that lab.py starts find the extension lesson_server.py; kernels are not affected.
-
-And lets JupyterLab's page find labextensions/ beside this file, and its export to HTML the folding template.
-"""
+"""Settings of the server that lab.py starts; kernels are not affected. Options on the command line go before them."""
 
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-c.LabApp.extra_labextensions_path = [str(HERE / "labextensions")]  # noqa: F821 - Jupyter gives `c` to this file
-c.HTMLExporter.extra_template_basedirs = [str(HERE / "templates")]  # noqa: F821
-c.HTMLExporter.template_name = "lesson"  # noqa: F821
+c = get_config()  # noqa: F821 - Jupyter gives it to this file
+# Under two names, localhost and 127.0.0.1, the browser would keep two sets of answers; one is opened and printed.
+c.ServerApp.ip = "127.0.0.1"
+c.HTMLExporter.extra_template_basedirs = [str(Path(__file__).resolve().parent / "templates")]
+c.HTMLExporter.template_name = "lesson"

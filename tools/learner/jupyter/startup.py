@@ -2,18 +2,15 @@
 
 
 def _start():
-    import importlib.util
     import os
     import pathlib
+    import runpy
 
     shell = globals().get("get_ipython", lambda: None)()
-    here = pathlib.Path(os.environ["PYTHONSTARTUP"])
     own = os.environ.get("LESSONS_PYTHONSTARTUP")  # the learner's file, whose place this one takes
     if hasattr(shell, "kernel"):
-        spec = importlib.util.spec_from_file_location("missing_name", here.parents[1] / "missing_name.py")
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        module.install(shell)
+        here = pathlib.Path(os.environ["PYTHONSTARTUP"]).parent
+        runpy.run_path(str(here.parent / "missing_name.py"))["install"](shell)
     if own and pathlib.Path(own).is_file():
         exec(compile(pathlib.Path(own).read_text(encoding="utf-8"), own, "exec"), globals())
 

@@ -12,3 +12,5 @@ declare const Reveal: {
   addKeyBinding(binding: { keyCode: number; key: string; description: string }, action: () => void): void;
 };
 declare const RevealNotes: object;
+// The containers of JupyterLab's extensions, by name.
+declare var _JUPYTERLAB: Record<string, object>;

@@ -1,6 +1,7 @@
 // An extension of JupyterLite, for what it lacks: widgets that live before the kernel does, and still live on the second
 // day; the advice of `make lab` after a forgotten first cell; a word where Python has stopped; and the line of work.js.
-// What `_JUPYTERLAB` expects is said in reload.js.
+// JupyterLab has no documented way to load an extension that is not built with its own builder; so what `_JUPYTERLAB`
+// expects is used as that builder uses it: init() with the packages of the page, and get().
 
 import { STYLE, Work } from "./work.js";
 
@@ -217,6 +218,13 @@ function activate(app, tracker) {
     meet(sessionContext.session?.kernel);
     sessionContext.kernelChanged.connect((_, { newValue }) => meet(newValue));
   };
+  document.addEventListener("click", (event) => {
+    const clicked = event.target instanceof Element ? event.target.closest(".practice a, .practice-overview a") : null;
+    const path = clicked?.getAttribute("href")?.split("#")[0];
+    if (!path) return;
+    event.preventDefault(); // here a notebook has no address of its own
+    app.commands.execute("docmanager:open", { path });
+  });
   tracker.forEach(watch);
   tracker.widgetAdded.connect((_, panel) => watch(panel));
 }

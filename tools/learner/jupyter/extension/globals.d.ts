@@ -1,2 +1,0 @@
-// The containers of JupyterLab's extensions, by name.
-declare var _JUPYTERLAB: Record<string, object>;
