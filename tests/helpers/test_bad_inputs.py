@@ -40,12 +40,12 @@ PASSES = FORWARD | BACKWARD
 LAST = {name: f for name, f in PASSES.items() if name.startswith(("layer", "rms"))}  # these normalize the last axis
 CHANNELS = {name: f for name, f in PASSES.items() if name not in LAST}
 WEIGHTS = {
-    "weight_norm": lambda v: norms.weight_norm(v, 1.0),
-    "weight_norm_backward": lambda v: gradients.weight_norm_backward(v, v, 1.0),
-    "weight_standardization": norms.weight_standardization,
-    "power_iteration": norms.power_iteration,
-    "spectral_norm": norms.spectral_norm,
-    "spectral_norm_backward": lambda w: gradients.spectral_norm_backward(w, w),
+    "weight_norm: v": lambda v: norms.weight_norm(v, 1.0),
+    "weight_norm_backward: v": lambda v: gradients.weight_norm_backward(v, v, 1.0),
+    "weight_standardization: w": norms.weight_standardization,
+    "power_iteration: w": norms.power_iteration,
+    "spectral_norm: w": norms.spectral_norm,
+    "spectral_norm_backward: w": lambda w: gradients.spectral_norm_backward(w, w),
 }
 NORM_LAYERS = {
     "BatchNorm": layers.BatchNorm,

@@ -105,6 +105,7 @@ def test_every_group_is_standardized_by_its_own_statistics(name, shape):
         (layer_norm(draw((5, 3, 4)), axis=(1, 2)), (5, 1, 1)),
         (layer_norm(draw((5, 3, 4, 2)), axis=(-1, 1)), (5, 1, 4, 1)),
         (layer_norm(draw((7,))), (1,)),
+        (rms_norm(draw((7,))), (1,)),
         (rms_norm(draw((5, 3, 4)), axis=(1, 2)), (5, 1, 1)),
         (group_norm(draw((5, 4)), 2), (5, 2)),
         (group_norm(draw((5, 4, 3, 3)), 2), (5, 2, 1, 1)),
