@@ -125,22 +125,22 @@ def test_spectral_norm_has_its_gradient_by_differences(shape):
 
 
 @pytest.mark.parametrize(
-    ("got", "expected"),
+    ("backward", "expected"),
     [
         # x = 1, 3: mean 2, variance 1, with eps = 3 the root is 2 and x_hat = -1/2, 1/2.
         # g = dy * gamma = 4, 2: mean(g) = 3, mean(g * x_hat) = (-2 + 1) / 2 = -1/2.
         # dx = (4 - 3 - 1/4, 2 - 3 + 1/4) / 2
-        (layer_norm_backward([[2, 2]], [[1, 3]], [2, 1], eps=3), ([[0.375, -0.375]], [-1, 1], [2, 2])),
-        (batch_norm_backward([[4], [2]], [[1], [3]], [10], eps=3), ([[3.75], [-3.75]], [-1], [6])),
+        (lambda: layer_norm_backward([[2, 2]], [[1, 3]], [2, 1], eps=3), ([[0.375, -0.375]], [-1, 1], [2, 2])),
+        (lambda: batch_norm_backward([[4], [2]], [[1], [3]], [10], eps=3), ([[3.75], [-3.75]], [-1], [6])),
         # mean square 12.5, with eps = 12.5 the root is 5 and x_hat = 0.6, 0.8; mean(g * x_hat) = 0.3
-        (rms_norm_backward([[1, 0]], [[3, 4]], eps=12.5), ([[(1 - 0.18) / 5, -0.24 / 5]], [0.6, 0])),
-        (weight_norm_backward([1, 0], [3, 4], 10), ([2 * 0.64, -2 * 0.48], 0.6)),
+        (lambda: rms_norm_backward([[1, 0]], [[3, 4]], eps=12.5), ([[(1 - 0.18) / 5, -0.24 / 5]], [0.6, 0])),
+        (lambda: weight_norm_backward([1, 0], [3, 4], 10), ([2 * 0.64, -2 * 0.48], 0.6)),
         # w / sigma = diag(1, 1/2); the sum of dw * w / sigma is 3/2, taken from the entry of sigma alone
-        (spectral_norm_backward(np.ones((2, 2)), np.diag([4, 2])), [[-0.125, 0.25], [0.25, 0.25]]),
+        (lambda: spectral_norm_backward(np.ones((2, 2)), np.diag([4, 2])), [[-0.125, 0.25], [0.25, 0.25]]),
     ],
 )
-def test_backward_passes_worked_by_hand(got, expected):
-    for item, by_hand in zip(got, expected, strict=True):
+def test_backward_passes_worked_by_hand(backward, expected):
+    for item, by_hand in zip(backward(), expected, strict=True):
         assert_allclose(item, by_hand, atol=1e-15)
 
 

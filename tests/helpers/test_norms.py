@@ -97,24 +97,24 @@ def test_every_group_is_standardized_by_its_own_statistics(name, shape):
 
 
 @pytest.mark.parametrize(
-    ("result", "shape"),
+    ("norm", "shape"),
     [
-        (batch_norm(draw((5, 3))), (1, 3)),
-        (batch_norm(draw((5, 3, 4, 2))), (1, 3, 1, 1)),
-        (layer_norm(draw((5, 3, 4))), (5, 3, 1)),
-        (layer_norm(draw((5, 3, 4)), axis=(1, 2)), (5, 1, 1)),
-        (layer_norm(draw((5, 3, 4, 2)), axis=(-1, 1)), (5, 1, 4, 1)),
-        (layer_norm(draw((7,))), (1,)),
-        (rms_norm(draw((7,))), (1,)),
-        (rms_norm(draw((5, 3, 4)), axis=(1, 2)), (5, 1, 1)),
-        (group_norm(draw((5, 4)), 2), (5, 2)),
-        (group_norm(draw((5, 4, 3, 3)), 2), (5, 2, 1, 1)),
-        (instance_norm(draw((5, 4))), (5, 4)),
-        (instance_norm(draw((5, 4, 3, 3))), (5, 4, 1, 1)),
+        (lambda: batch_norm(draw((5, 3))), (1, 3)),
+        (lambda: batch_norm(draw((5, 3, 4, 2))), (1, 3, 1, 1)),
+        (lambda: layer_norm(draw((5, 3, 4))), (5, 3, 1)),
+        (lambda: layer_norm(draw((5, 3, 4)), axis=(1, 2)), (5, 1, 1)),
+        (lambda: layer_norm(draw((5, 3, 4, 2)), axis=(-1, 1)), (5, 1, 4, 1)),
+        (lambda: layer_norm(draw((7,))), (1,)),
+        (lambda: rms_norm(draw((7,))), (1,)),
+        (lambda: rms_norm(draw((5, 3, 4)), axis=(1, 2)), (5, 1, 1)),
+        (lambda: group_norm(draw((5, 4)), 2), (5, 2)),
+        (lambda: group_norm(draw((5, 4, 3, 3)), 2), (5, 2, 1, 1)),
+        (lambda: instance_norm(draw((5, 4))), (5, 4)),
+        (lambda: instance_norm(draw((5, 4, 3, 3))), (5, 4, 1, 1)),
     ],
 )
-def test_statistics_keep_the_reduced_axes_with_size_one(result, shape):
-    assert {statistic.shape for statistic in result[1:]} == {shape}
+def test_statistics_keep_the_reduced_axes_with_size_one(norm, shape):
+    assert {statistic.shape for statistic in norm()[1:]} == {shape}
 
 
 def test_group_norm_has_layer_and_instance_limits():
@@ -136,27 +136,27 @@ def test_repeated_group_statistics_rebuild_the_output():
 
 
 @pytest.mark.parametrize(
-    ("result", "expected"),
+    ("norm", "expected"),
     [
-        (batch_norm([[1.0, 10.0], [3.0, 30.0]], eps=0), ([[-1, -1], [1, 1]], [[2, 20]], [[1, 100]])),
+        (lambda: batch_norm([[1.0, 10.0], [3.0, 30.0]], eps=0), ([[-1, -1], [1, 1]], [[2, 20]], [[1, 100]])),
         # 1, 2, 3, 6: mean 3, deviations -2 -1 0 3, squares 4 1 0 9, variance 14/4; sqrt(3.5 + 0.5) = 2
-        (layer_norm([[1.0, 2.0, 3.0, 6.0]], eps=0.5), ([[-1, -0.5, 0, 1.5]], [[3]], [[3.5]])),
+        (lambda: layer_norm([[1.0, 2.0, 3.0, 6.0]], eps=0.5), ([[-1, -0.5, 0, 1.5]], [[3]], [[3.5]])),
         # 1, 7: mean square 25, with eps 36
-        (rms_norm([[1.0, 7.0]], eps=0), ([[0.2, 1.4]], [[5]])),
-        (rms_norm([[1.0, 7.0]], eps=11.0), ([[1 / 6, 7 / 6]], [[6]])),
+        (lambda: rms_norm([[1.0, 7.0]], eps=0), ([[0.2, 1.4]], [[5]])),
+        (lambda: rms_norm([[1.0, 7.0]], eps=11.0), ([[1 / 6, 7 / 6]], [[6]])),
         # groups (0, 2) and (10, 30), neighbors and not interleaved
-        (group_norm([[0.0, 2.0, 10.0, 30.0]], 2, eps=0), ([[-1, 1, -1, 1]], [[1, 20]], [[1, 100]])),
+        (lambda: group_norm([[0.0, 2.0, 10.0, 30.0]], 2, eps=0), ([[-1, 1, -1, 1]], [[1, 20]], [[1, 100]])),
         (
-            instance_norm([[[0.0, 2.0], [10.0, 30.0]]], eps=0),
+            lambda: instance_norm([[[0.0, 2.0], [10.0, 30.0]]], eps=0),
             ([[[-1, 1], [-1, 1]]], [[[1], [20]]], [[[1], [100]]]),
         ),
         # one value for each mean: variance 0, and beta is what remains
-        (batch_norm([[3.0, 4.0]], beta=[1.0, 2.0]), ([[1, 2]], [[3, 4]], [[0, 0]])),
-        (instance_norm([[3.0], [4.0]], beta=[1.0]), ([[1], [1]], [[3], [4]], [[0], [0]])),
+        (lambda: batch_norm([[3.0, 4.0]], beta=[1.0, 2.0]), ([[1, 2]], [[3, 4]], [[0, 0]])),
+        (lambda: instance_norm([[3.0], [4.0]], beta=[1.0]), ([[1], [1]], [[3], [4]], [[0], [0]])),
     ],
 )
-def test_norms_worked_by_hand(result, expected):
-    for got, by_hand in zip(result, expected, strict=True):
+def test_norms_worked_by_hand(norm, expected):
+    for got, by_hand in zip(norm(), expected, strict=True):
         assert_allclose(got, by_hand, rtol=1e-15)
 
 
