@@ -3,7 +3,6 @@
 import ast
 import sys
 from collections import namedtuple
-from fractions import Fraction
 from types import SimpleNamespace
 
 import numpy as np
@@ -68,20 +67,14 @@ BOUNDS = "expected the lower one first and at least one finite"
 # What goes in behind the name, and the line that comes out behind it.
 CLOSE = [
     (1 / 3, 1 / 3, "PASS: 0.333333"),
-    (np.float64(2.0), 2, "PASS: 2.0"),
     (np.float32(0.1), 0.1, "PASS: 0.1"),
     (np.float16(0.1), 0.1, 1e-3, "PASS: 0.1"),
-    (np.int64(3), 3, "PASS: 3"),
     (7, 7.0, 0, "PASS: 7"),
     (-1e-17, 0, "PASS: 0.0"),
-    (4.4e-16, 0, 1e-12, "PASS: 0.0"),
     (1e-6, 0.0, "PASS: 1e-06"),
-    (1e-7, 1e-7, 1e-12, "PASS: 1e-07"),
     (0.125 + 1e-12, 0.125, 1e-2, "PASS: 0.12"),
     (0.125 - 1e-12, 0.125, 1e-2, "PASS: 0.12"),
     (123456.7891, 123456.7891, "PASS: 123457.0"),
-    (10 - 1e-9, 10, "PASS: 10.0"),
-    (1e300, 1e300, "PASS: 1e+300"),
     (nan, nan, "PASS: NaN"),
     (-inf, -inf, "PASS: -inf"),
     (1 + 2j, 1 + 2j, "PASS: 1.0+2.0j"),
@@ -92,24 +85,18 @@ CLOSE = [
     (-(2**63), -(2**63), "PASS: -9223372036854775808"),
     ([nan, inf, -1e-17], [nan, inf, 0], "PASS: [NaN, inf, 0.0]"),
     ([[0.123456], [0.5]], [[0.123456], [0.5]], 1e-2, "PASS: [[0.12], [0.5]]"),
-    ([1.0], 1, "PASS: [1.0]"),
-    ((0.5, 1.5), [0.5, 1.5], "PASS: [0.5, 1.5]"),
     ([[1, 2, 3], [4, 5, 6]], [[1, 2, 3], [4, 5, 6]], "PASS: [[1, 2, 3], [4, 5, 6]]"),
     (range(7), range(7), "PASS: 7 values match, shape (7,)"),
     (grid, grid, "PASS: 12 values match, shape (3, 4)"),
     (np.ones((1, 2, 1)), np.ones((1, 2, 1)), "PASS: 2 values match, shape (1, 2, 1)"),
     (np.full((3, 4), 1e-17), 0.0, "PASS: all 12 values are 0.0, shape (3, 4)"),
     ([0.123456, 0.123456], 0.123456, 1e-2, "PASS: all 2 values are 0.12, shape (2,)"),
-    (2.0, 1.0, "FAIL: got 2.0, expected 1.0, difference 1.0"),
     (1.5e-6, 0.0, "FAIL: got 1.5e-06, expected 0.0, difference 1.5e-06"),
     (1.0012, 1.0, 1e-3 / 2, "FAIL: got 1.0012, expected 1.0, difference 0.0012"),
-    (0.123456789, 0, "FAIL: got 0.12345679, expected 0, difference 0.123"),
     (1.0, 0.123456789, 1e-2, "FAIL: got 1.0, expected 0.1235, difference 0.877"),
     (1 / 3, 1, 0, "FAIL: got 0.33333333333333, expected 1, difference 0.667"),
     (nan, 1.0, "FAIL: got NaN, expected 1.0"),
-    (1.0, nan, "FAIL: got 1.0, expected NaN"),
     (inf, -inf, "FAIL: got inf, expected -inf"),
-    (1.0, inf, "FAIL: got 1.0, expected inf"),
     (1 + 1j, 1 - 1j, "FAIL: got 1.0+1.0j, expected 1.0-1.0j, difference 2.0"),
     (2**53 + 1, 2**53, 0, "FAIL: got 9007199254740993, expected 9007199254740992, difference 0.0"),
     (grid + (grid > 9), grid, f"FAIL: at [2, 2] got 11.0, expected 10.0; 2 of 12 values {WRONG} 1.0"),
@@ -123,19 +110,15 @@ CLOSE = [
     (np.ones((3, 1)), np.ones(3), "FAIL: value has shape (3, 1), expected (3,)"),
     (1.0, [1.0], "FAIL: value has shape (), expected (1,)"),
     ([], [], "FAIL: value has shape (0,): there is nothing to compare"),
-    (np.ones((0, 3)), 1.0, "FAIL: value has shape (0, 3): there is nothing to compare"),
     (None, 1.0, "FAIL: value is None; does the function return something?"),
     (1.0, None, "FAIL: expected is None"),
     ("1", 1, f"FAIL: value is a str, {NUMBERS}"),
-    (["a"], [1], f"FAIL: value is a list of length 1, {NUMBERS}"),
     ([[1], [1, 2]], 1, f"FAIL: value is a list of length 2 {NO_ARRAY}: its rows differ in length"),
     (Strange(), 1, f"FAIL: value is a Strange {NO_ARRAY}: {DETACH}"),
     ([Strange()], 1, f"FAIL: value is a list of length 1 {NO_ARRAY}: {DETACH}"),
-    ({1: 2}, 1, f"FAIL: value is a dict, {NUMBERS}"),
     (print, 1, f"FAIL: value is a builtin_function_or_method, {NUMBERS}"),
     (2**64, 2**64, f"FAIL: value is an int of more than 64 bits, {NUMBERS}"),
     (-(2**63) - 1, 0, f"FAIL: value is an int of more than 64 bits, {NUMBERS}"),
-    (Fraction(1, 2), 0.5, f"FAIL: value is a Fraction, {NUMBERS}"),
     (np.array([None]), 1.0, f"FAIL: value is an array of object with shape (1,), {NUMBERS}"),
     (masked, 1.0, "FAIL: value is a masked array; compare x.compressed() or x.filled(...) instead"),
     (result, 1.0, "FAIL: value is Normalized(y, mean, var), expected one array; pick a field, for example .y"),
@@ -150,17 +133,14 @@ CLOSE = [
 ]
 TRUE = [
     *((condition, "PASS") for condition in (True, np.True_, np.array(True), np.array([[True]]), np.all([1, 2]))),
-    (False, "FAIL: the condition is False"),
     (np.False_, "FAIL: the condition is False"),
     (np.array([False]), "FAIL: the condition is False"),
     (np.array([True, False]), "FAIL: got 2 conditions, 1 of them False, expected one; use np.all(...)"),
-    (np.array([], dtype=bool), "FAIL: got 0 conditions, 0 of them False, expected one; use np.all(...)"),
     (np.ones(3), f"FAIL: got an array of float64 with shape (3,), {COMPARE_IT}"),
     (np.ones(1), f"FAIL: got an array of float64 with shape (1,), {COMPARE_IT}"),
     (None, f"FAIL: got None, {COMPARE_IT}"),
     (1, f"FAIL: got an int, {COMPARE_IT}"),
     ("yes", f"FAIL: got a str, {COMPARE_IT}"),
-    ([True], f"FAIL: got a list of length 1, {COMPARE_IT}"),
     (OSError(), f"FAIL: got an OSError, {COMPARE_IT}"),
     (np.ma.masked_array([True]), f"FAIL: got a masked array with shape (1,), {COMPARE_IT}"),
     (lambda: True, f"FAIL: got a function, {NOT_BOOL}; call it"),
@@ -170,14 +150,11 @@ TRUE = [
 ]
 BETWEEN = [
     (0.5, 0, 1, "PASS: 0.5, between 0 and 1"),
-    (1, 0, 1, "PASS: 1, between 0 and 1"),
     (0.71239, 0.45, 1, "PASS: 0.712, between 0.45 and 1"),
     (2.0, 0.1, inf, "PASS: 2, at least 0.1"),
     (2.0, -inf, 3, "PASS: 2, at most 3"),
-    (1e-10, 1e-13, 1e-9, "PASS: 1e-10, between 1e-13 and 1e-09"),
     (-0.5, -(2**0.5), -0.0, "PASS: -0.5, between -1.41421 and 0"),
     (-0.0, -1, 1, "PASS: 0, between -1 and 1"),
-    (0.1, 0.1, 0.1, "PASS: 0.1, between 0.1 and 0.1"),
     (65504.25, 0, 1e6, "PASS: 65504, between 0 and 1e+06"),
     (999.5, 0, 1e6, "PASS: 1000, between 0 and 1e+06"),
     (1e6, 0, 1e7, "PASS: 1e+06, between 0 and 1e+07"),
@@ -244,13 +221,6 @@ def test_a_value_of_the_maximal_size_is_compared(monkeypatch):
         assert checks.compare(ones, 1, 0) == (False, "value has more than 6 values; compare a part of it")
 
 
-def test_a_comparison_prints_no_warning_and_changes_nothing(capsys):
-    value, expected = np.array([nan, inf, 1e308]), np.array([1.0, -inf, -1e308])
-    check_close("name", value, expected)
-    assert line(capsys).startswith("FAIL - name: at [0] got NaN, expected 1.0; 3 of 3 values wrong, 1 NaN, 1 inf")
-    np.testing.assert_array_equal(value, [nan, inf, 1e308])
-
-
 @pytest.mark.parametrize(
     ("x", "tol", "text"),
     [
@@ -307,18 +277,6 @@ def test_keyword_arguments_reach_the_function_by_any_name():
     given = {}
     assert check_raises("name", ValueError, refuses, name=1, function=2, error_type=3)
     assert given == {"name": 1, "function": 2, "error_type": 3}
-
-
-def test_an_error_shows_type_and_120_letters():
-    class Mute(Exception):
-        def __str__(self):
-            raise RuntimeError
-
-    assert checks.explain(Mute()) == "Mute"
-    assert checks.explain(ValueError()) == "ValueError"
-    assert checks.explain(ValueError("two\n words")) == "ValueError: two words"
-    assert checks.explain(ValueError(120 * "a")) == "ValueError: " + 120 * "a"
-    assert checks.explain(ValueError(121 * "a")) == "ValueError: " + 117 * "a" + "..."
 
 
 # ---------------------------------------------------------------------------------------- names and lines
@@ -482,10 +440,3 @@ def test_a_cell_ending_in_a_check_displays_nothing(shell, source, value):
 @pytest.mark.parametrize("source", ["", "y = 1", "for i in []: pass", "summary"])
 def test_a_cell_without_a_final_check_stays_unchanged(shell, source):
     assert ast.dump(shell.ast_transformers[-1].visit(ast.parse(source))) == ast.dump(ast.parse(source))
-
-
-def test_outside_a_notebook_there_is_nothing_to_hide(monkeypatch):
-    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: None))
-    hide_check_values()
-    monkeypatch.delitem(sys.modules, "IPython")
-    hide_check_values()

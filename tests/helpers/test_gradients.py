@@ -1,6 +1,5 @@
 """helpers/gradients.py: every backward pass against difference quotients, by property, by hand and against PyTorch."""
 
-import time
 import tracemalloc
 
 import numpy as np
@@ -89,16 +88,6 @@ def test_gradients_are_difference_quotients(name, shape, eps):
 
 
 matrices = st.builds(draw, st.tuples(st.integers(3, 6), st.integers(3, 6)), st.integers(0, 999))
-
-
-@few
-@given(matrices, st.sampled_from(["batch", "layer", "rms"]), st.floats(0.5, 20), st.floats(-5, 5))
-def test_any_matrix_has_the_gradient_of_differences(x, name, scale, mean):
-    forward, backward, _ = NORMS[name]
-    x = scale * x + mean
-    dy = draw(x.shape, 1)
-    expected = numerical_gradient(lambda v: np.sum(dy * forward(v, None, None).y), x)
-    assert np.abs(backward(dy, x).dx - expected).max() < 1e-7 * np.abs(dy).max() / scale
 
 
 @pytest.mark.parametrize(("axis", "g_shape"), [(None, ()), (0, (4,)), (1, (3,)), (-1, (2,)), (0, ())])
@@ -290,27 +279,6 @@ def test_backward_takes_three_times_xs_memory(name):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak <= 3 * x.nbytes
-
-
-def two_pass(dy, x, gamma):
-    """Layer norm's backward pass as one writes it with care, without a helper."""
-    centered = x - x.mean(axis=-1, keepdims=True)
-    sd = np.sqrt((centered**2).mean(axis=-1, keepdims=True) + 1e-5)
-    x_hat = centered / sd
-    g = dy * gamma
-    dx = (g - g.mean(axis=-1, keepdims=True) - x_hat * (g * x_hat).mean(axis=-1, keepdims=True)) / sd
-    return dx, (dy * x_hat).sum(axis=0), dy.sum(axis=0)
-
-
-def test_layer_norm_backward_is_about_as_fast():
-    x, dy, gamma = draw((256, 1024)), draw((256, 1024), 1), draw(1024, 2)
-    best = {layer_norm_backward: np.inf, two_pass: np.inf}
-    for _ in range(15):  # in turn, and in time of the processor: other work on the machine is nobody's
-        for backward in best:
-            start = time.process_time()
-            backward(dy, x, gamma)
-            best[backward] = min(best[backward], time.process_time() - start)
-    assert best[layer_norm_backward] <= 1.3 * best[two_pass]
 
 
 # ------------------------------------------------------------------ against PyTorch

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from helpers import layers, norms
+from helpers import norms
 from helpers.gradients import numerical_gradient
 from helpers.layers import (
     BatchNorm,
@@ -122,20 +122,6 @@ def test_a_second_backward_adds_zero_grad_clears_and_nothing_is_changed_in_place
         assert_array_equal(array, before)
 
 
-def test_gradients_of_halves_add_except_with_batch_norm():
-    x, dy = draw((8, 6)), draw((8, 6), 1)
-    for name in NORMS:
-        layer = make(name)
-        layer.forward(x)
-        layer.backward(dy)
-        whole = layer.gamma.grad
-        layer.zero_grad()
-        for half in (slice(4), slice(4, 8)):
-            layer.forward(x[half])
-            layer.backward(dy[half])
-        assert np.allclose(layer.gamma.grad, whole) == (name != "batch norm")
-
-
 def test_backward_belongs_to_the_mode_of_its_forward():
     layer, x, dy = make("batch norm"), draw((5, 6)), draw((5, 6), 1)
     layer.forward(x)
@@ -245,13 +231,6 @@ def test_running_averages_are_those_of_running_stats(shape):
             stats.update(draw(shape, seed))
         assert_array_equal([layer.running_mean, layer.running_var], [stats.mean, stats.var])
         assert layer.momentum == stats.momentum
-
-
-def test_batch_norm_keeps_three_conventions_of_running_statistics():
-    layer = BatchNorm(1, eps=0, momentum=0.1)
-    assert_allclose(layer.forward([[1], [3]]), [[-1], [1]])  # variance 1, by n
-    assert_allclose(layer.running_mean, [0.9 * 0 + 0.1 * 2])
-    assert_allclose(layer.running_var, [0.9 * 1 + 0.1 * 2])  # variance 2, by n - 1
 
 
 @pytest.mark.parametrize("shape", [(5, 6), (4, 6, 3), (2, 6, 3, 2), (1, 6)], ids=str)
@@ -373,77 +352,9 @@ class Scale(Layer):
         return self.factor.value * dy
 
 
-class NoisyBatchNorm(BatchNorm):
-    def forward(self, x):
-        self.factor = np.linspace(1, 2, self.features)
-        return super().forward(x) * self.factor + 3
-
-    def backward(self, dy):
-        return super().backward(dy * self.factor)
-
-
-@pytest.mark.parametrize("own", [lambda: Residual(Scale()), lambda: NoisyBatchNorm(6)], ids=["Layer", "BatchNorm"])
-@both_modes
-def test_a_layer_of_ones_own_works_inside_others(own, mode):
-    net, x, dy = Sequential(own(), Tanh()), draw((5, 6)) / 4, draw((5, 6), 1)
+def test_a_layer_of_ones_own_works_inside_others():
+    net, x, dy = Sequential(Residual(Scale()), Tanh()), draw((5, 6)) / 4, draw((5, 6), 1)
     net.forward(x)
-    getattr(net, mode)().forward(x)
     dx = net.backward(dy)
     assert relative_error(dx, numerical_gradient(lambda x: np.sum(dy * net.forward(x)), x)) < 1e-7
-    assert len(net.parameters()) in (1, 2)
-
-
-def test_every_public_layer_is_tested_here():
-    made = {type(inner) for name in MAKE for inner in everything_in(MAKE[name]())}
-    assert {cls.__name__ for cls in made} == set(layers.__all__) - {"Layer", "Parameter"}
-
-
-# ------------------------------------------------------------------ against PyTorch
-
-
-def in_torch(torch, layer):
-    """The same layer in PyTorch, in float64, with the same parameters and running averages."""
-    nn, kind = torch.nn, type(layer).__name__
-    if kind == "Sequential":
-        return nn.Sequential(*(in_torch(torch, inner) for inner in layer.layers))
-    twin = {
-        "Linear": lambda: nn.Linear(*layer.weight.value.shape[::-1], bias=layer.bias is not None),
-        "BatchNorm": lambda: nn.BatchNorm1d(layer.features, momentum=layer.momentum),
-        "LayerNorm": lambda: nn.LayerNorm(layer.features),
-        "RMSNorm": lambda: nn.RMSNorm(layer.features, eps=layer.eps),
-        "GroupNorm": lambda: nn.GroupNorm(layer.groups, layer.features),
-        "ReLU": nn.ReLU,
-        "Tanh": nn.Tanh,
-        "Sigmoid": nn.Sigmoid,
-    }[kind]().double()
-    with torch.no_grad():
-        for theirs, ours in zip(twin.parameters(), layer.parameters(), strict=True):
-            theirs.copy_(torch.tensor(ours.value))
-        if kind == "BatchNorm":
-            twin.running_mean.copy_(torch.tensor(layer.running_mean))
-            twin.running_var.copy_(torch.tensor(layer.running_var))
-    return twin
-
-
-@pytest.mark.parametrize("name", list(MAKE)[:10])
-@both_modes
-def test_pytorch_agrees_on_outputs_gradients_and_averages(name, mode):
-    torch = pytest.importorskip("torch")
-    layer = make(name, mode)
-    twin = in_torch(torch, layer)
-    getattr(twin, mode)()
-    for seed in range(2):
-        x = draw((5, 6), seed)
-        y = layer.forward(x)
-        dy = draw(y.shape, seed + 1)
-        x_torch = torch.tensor(x, requires_grad=True)
-        y_torch = twin(x_torch)
-        y_torch.backward(torch.tensor(dy))
-        assert_allclose(y, y_torch.detach().numpy(), atol=1e-12)
-        assert_allclose(layer.backward(dy), x_torch.grad.numpy(), atol=1e-11)
-    for ours, theirs in zip(layer.parameters(), twin.parameters(), strict=True):
-        assert_allclose(ours.grad, theirs.grad.numpy(), atol=1e-11)
-    twins = [module for module in twin.modules() if hasattr(module, "running_mean")]
-    for ours, theirs in zip(running_stats(layer), twins, strict=True):
-        assert_allclose(ours.mean, theirs.running_mean.numpy(), atol=1e-13)
-        assert_allclose(ours.var, theirs.running_var.numpy(), atol=1e-13)
+    assert len(net.parameters()) == 1

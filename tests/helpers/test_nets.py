@@ -73,33 +73,6 @@ def test_mlp_draws_weights_by_activation_and_gain(activation, variance):
     assert abs(last.var() * 300 - 1) < 0.02
 
 
-@pytest.mark.parametrize("norm", [None, "batch", "layer", "rms", lambda width: GroupNorm(2, width)])
-@pytest.mark.parametrize("activation", ["relu", "tanh", "sigmoid"])
-@pytest.mark.parametrize("mode", ["train", "eval"])
-def test_a_nets_gradients_are_difference_quotients(norm, activation, mode):
-    net, x, labels = mlp([3, 6, 6, 3], norm, activation, rng=1), draw((7, 3)), np.arange(7) % 3
-    net.forward(x)  # so that the running averages are not those of the start
-    getattr(net, mode)()
-
-    def loss(x):
-        return cross_entropy(net.forward(x), labels).loss
-
-    got = [net.backward(cross_entropy(net.forward(x), labels).dlogits)]
-    expected = [numerical_gradient(loss, x)]
-    for parameter in net.parameters():
-        gradient, value = parameter.grad, parameter.value
-
-        def loss_of(value, parameter=parameter):
-            parameter.value = value
-            return loss(x)
-
-        got.append(gradient)
-        expected.append(numerical_gradient(loss_of, value))
-        parameter.value = value
-    # All in one, for a gradient of 1e-3 beside a loss of 1 is known to 1e-8 of itself at best.
-    assert relative_error(*(np.concatenate([g.ravel() for g in all_of]) for all_of in (got, expected))) < 1e-8
-
-
 # ------------------------------------------------------------------ loss and accuracy
 
 
@@ -130,25 +103,8 @@ def test_cross_entropy_of_huge_logits_is_their_difference(recwarn):
     assert not recwarn.list
 
 
-def test_cross_entropy_of_float16_is_computed_in_float64():
-    logits = draw((5, 4)).astype(np.float16)
-    got, exact = (cross_entropy(z, [0, 1, 2, 3, 0]) for z in (logits, logits.astype(np.float64)))
-    assert got.loss == exact.loss
-    assert got.dlogits.dtype == np.float64
-
-
 def test_accuracy_counts_rows_largest_at_their_label():
     assert accuracy([[1, 2, 0], [3, 2, 1], [0, 0, 1], [5, 0, 0]], [1, 0, 2, 1]) == 0.75
-
-
-def test_pytorch_gives_the_same_cross_entropy():
-    torch = pytest.importorskip("torch")
-    logits, labels = torch.tensor(draw((5, 4)), requires_grad=True), torch.tensor([0, 3, 1, 1, 2])
-    loss = torch.nn.functional.cross_entropy(logits, labels)
-    loss.backward()
-    got = cross_entropy(draw((5, 4)), labels.numpy())
-    assert_allclose(got.loss, loss.item())
-    assert_allclose(got.dlogits, logits.grad.numpy(), atol=1e-15)
 
 
 # ------------------------------------------------------------------ optimizers
@@ -208,16 +164,6 @@ def test_eps_of_adam_is_1e_8_by_default_also_of_adamw():
         p.grad = np.array([-1.0])
         optimizer.step()
     assert_array_equal(parameters[0].value, parameters[1].value)
-
-
-def test_lr_may_be_set_anew_between_steps():
-    parameter = Parameter([1.0], [1.0])
-    for optimizer in (SGD([parameter], 0.1), Adam([parameter], 0.1)):
-        optimizer.step()
-        before = parameter.value
-        optimizer.lr = 0.0
-        optimizer.step()
-        assert_array_equal(parameter.value, before)
 
 
 OPTIMIZERS = {

@@ -117,14 +117,6 @@ def test_statistics_keep_the_reduced_axes_with_size_one(norm, shape):
     assert {statistic.shape for statistic in norm()[1:]} == {shape}
 
 
-def test_group_norm_has_layer_and_instance_limits():
-    x = draw((3, 4, 2, 5))
-    for got, expected in zip(group_norm(x, 1), layer_norm(x, axis=(1, 2, 3)), strict=True):
-        assert_allclose(got, expected, atol=1e-12)
-    for got, expected in zip(group_norm(x, groups=4), instance_norm(x), strict=True):
-        assert_array_equal(got, expected)
-
-
 def test_repeated_group_statistics_rebuild_the_output():
     x = draw((3, 6, 2, 5))
     y, mean, var = group_norm(x, 2, eps=1e-3)
@@ -168,13 +160,6 @@ def test_the_stated_default_eps_is_used(name):
     assert np.isnan(norm(0 * x, eps=0).y).all()
 
 
-def test_results_are_named_tuples():
-    assert batch_norm(draw((3, 2)))._fields == ("y", "mean", "var")
-    assert rms_norm(draw((3, 2)))._fields == ("y", "rms")
-    assert power_iteration(np.eye(2))._fields == ("sigma", "u", "v", "history")
-    assert spectral_norm(np.eye(2))._fields == ("w", "sigma", "u")
-
-
 # ------------------------------------------------------------------ invariances
 
 matrices = arrays(
@@ -197,11 +182,6 @@ def test_norms_ignore_shift_and_scale_of_their_groups(x, shift, scale):
     assert_allclose(layer_norm(x * scale + shift, eps=0).y, layer_norm(x, eps=0).y, atol=1e-8)
     assert_allclose(batch_norm(x * scale * ramp + shift * ramp, eps=0).y, batch_norm(x, eps=0).y, atol=1e-8)
     assert_allclose(rms_norm(-scale * (x + 1), eps=0).y, -rms_norm(x + 1, eps=0).y, atol=1e-9)
-
-
-def test_rms_norm_notices_a_shift():
-    x = draw((3, 5))
-    assert np.abs(rms_norm(x + 10).y - rms_norm(x).y).max() > 0.1
 
 
 @few
@@ -310,13 +290,6 @@ def test_float16_rms_norm_fails_beyond_its_range_and_not_after_an_upcast(value, 
     value = float(x[0, 0])
     upcast = rms_norm(x, eps=1e-8, compute_dtype=np.float32).y
     assert_allclose(upcast, value / np.sqrt(value**2 + 1e-8), rtol=1e-3)
-
-
-def test_float16_layer_norm_of_300_is_zero():
-    x = np.array([[300, -300] * 8], np.float16)
-    y, _, var = layer_norm(x)
-    assert np.isinf(var).all() and (y == 0).all()
-    assert_allclose(layer_norm(x, compute_dtype=np.float32).y, x / 300)
 
 
 def test_float16_mean_overflows_where_the_sum_does():
@@ -498,15 +471,6 @@ def test_power_iteration_follows_the_papers_products():
     assert_array_equal(start, [1, 2, 3, 4])
 
 
-def test_power_iteration_finds_value_and_both_vectors():
-    w, left, right = matrix_with_singular_values([3.0, 1.0, 0.5], (5, 4))
-    sigma, u, v, history = power_iteration(w)
-    assert history.shape == (20,)
-    assert abs(sigma - 3) < 1e-12
-    assert abs(abs(u @ left[:, 0]) - 1) < 1e-12 and abs(abs(v @ right[:, 0]) - 1) < 1e-12
-    assert_allclose(w @ v, sigma * u, atol=1e-8)
-
-
 @pytest.mark.parametrize("ratio", [0.5, 0.9])
 def test_value_error_shrinks_by_the_fourth_power(ratio):
     w, _, _ = matrix_with_singular_values([1.0, ratio], (3, 3))
@@ -588,15 +552,6 @@ def test_power_iterations_norm_divides_by_its_estimate():
     assert_allclose(result.u, expected.u)
     assert_allclose(result.w, w / expected.sigma)
     assert np.linalg.svd(result.w, compute_uv=False)[0] > 1
-
-
-def test_spectral_norm_follows_a_drifting_weight():
-    rng = np.random.default_rng(0)
-    w, u = rng.normal(size=(16, 16)), None
-    for _ in range(60):
-        w = w + 0.01 * rng.normal(size=w.shape)
-        u = spectral_norm(w, n_iter=1, u=u).u
-    assert abs(spectral_norm(w, n_iter=1, u=u).sigma / spectral_norm(w).sigma - 1) < 1e-2
 
 
 def test_spectral_norm_of_wide_matrices_saves_memory():
