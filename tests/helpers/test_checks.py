@@ -279,9 +279,6 @@ def test_keyword_arguments_reach_the_function_by_any_name():
     assert given == {"name": 1, "function": 2, "error_type": 3}
 
 
-# ---------------------------------------------------------------------------------------- names and lines
-
-
 @pytest.mark.parametrize(
     ("name", "words"),
     [
@@ -307,9 +304,6 @@ def test_a_line_beyond_88_columns_breaks_between_words_with_indent(capsys):
     ]:
         check_true(name, True)
         assert capsys.readouterr().out.splitlines() == rows
-
-
-# ------------------------------------------------------------------------------------------------ summary
 
 
 KINDS = {"c": "check", "e": "exercise", "s": "solution"}
@@ -365,9 +359,6 @@ def test_without_ipython_there_is_no_cell(monkeypatch):
     assert checks._cell_number() is None
 
 
-# --------------------------------------------------------------------------------- strict mode, and what is not counted
-
-
 @pytest.mark.parametrize(
     "fail",
     [
@@ -402,9 +393,6 @@ def test_a_rehearsal_prints_but_neither_counts_nor_raises(capsys, monkeypatch):
     assert checks._results == {}
     with pytest.raises(AssertionError):
         check_true("d", False)
-
-
-# --------------------------------------------------------------------------- what a notebook shows of a check
 
 
 @pytest.fixture

@@ -99,9 +99,6 @@ def test_matplotlib_and_seaborn_draw_in_the_lessons_look(recwarn):
     assert not [warning for warning in recwarn.list if "set_" not in str(warning.message)]
 
 
-# --------------------------------------------------------------------------------------- pictures of several lessons
-
-
 def test_heatmaps_have_own_scales_around_zero():
     _, axes = heatmaps({"small": np.array([[-1.0, 0.5]]), "large": np.array([[4.0, 0], [2, -20]])})
     assert [ax.get_title(loc="left") for ax in axes] == ["small", "large"]
@@ -149,8 +146,6 @@ def test_a_band_shows_its_curves_mean_and_range():
     with pytest.raises(ValueError, match=r"plot_band: expected curves of shape \(n, 3\), got \(1, 2\)"):
         plot_band(ax, [0, 1, 2], [[0, 1]], "teal")
 
-
-# ----------------------------------------------------------------------- what is stored of the data that are drawn
 
 x = np.linspace(1, 10, 200)
 PLOTS = {

@@ -60,9 +60,6 @@ def parameter_shape(name, x):
     return tuple(x.shape[a] for a in NORMS[name][2](x))
 
 
-# ------------------------------------------------------------------ against difference quotients
-
-
 @every_norm
 @pytest.mark.parametrize("shape", [(4, 6), (3, 4, 6), (2, 4, 2, 3)], ids=str)
 @pytest.mark.parametrize("eps", [1e-5, 0.5])
@@ -110,9 +107,6 @@ def test_spectral_norm_has_its_gradient_by_differences(shape):
     assert abs(np.sum(got * w)) < 1e-12
 
 
-# ------------------------------------------------------------------ worked by hand
-
-
 @pytest.mark.parametrize(
     ("backward", "expected"),
     [
@@ -157,9 +151,6 @@ def test_a_spoiled_argument_spoils_no_numerical_gradient():
     assert_array_equal(x, [1, 2])
 
 
-# ------------------------------------------------------------------ what holds for every input
-
-
 @few
 @given(matrices, st.sampled_from(["batch", "layer", "rms", "instance"]), st.floats(0.1, 10))
 def test_without_eps_dx_is_orthogonal_to_its_group_and_shrinks_as_x_grows(x, name, scale):
@@ -182,9 +173,6 @@ def test_weight_norms_gradient_is_orthogonal_to_v(v, scale):
     longer = weight_norm_backward(dw, scale * v, 2.0)
     assert_allclose(longer.dv, dv / scale, atol=1e-12)
     assert_allclose(longer.dg, dg)
-
-
-# ------------------------------------------------------------------ shapes, dtypes, arguments
 
 
 @pytest.mark.parametrize("name", ["batch", "group 2", "instance"])
@@ -267,9 +255,6 @@ def test_zero_variance_without_eps_gives_silent_nan(recwarn):
     assert not recwarn.list
 
 
-# ------------------------------------------------------------------ time and memory
-
-
 @pytest.mark.parametrize("name", ["batch", "layer", "rms", "group 2", "instance"])
 def test_backward_takes_three_times_xs_memory(name):
     x, dy = draw((32, 16, 32, 32)), draw((32, 16, 32, 32), 1)
@@ -279,9 +264,6 @@ def test_backward_takes_three_times_xs_memory(name):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak <= 3 * x.nbytes
-
-
-# ------------------------------------------------------------------ against PyTorch
 
 
 @every_norm

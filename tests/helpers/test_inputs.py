@@ -94,9 +94,6 @@ anything_small = st.one_of(numbers, st.sampled_from(STRANGE))
 anything = st.one_of(anything_small, st.sampled_from(HUGE))
 
 
-# ----------------------------------------------------------------------------------------------------- checks
-
-
 @given(anything, anything, st.sampled_from([0, 1e-6, 1.0]))
 def test_comparing_anything_gives_one_plain_line_and_passes_only_what_is_equal_for_numpy(value, expected, tol):
     passed, _ = say(check_close, "name", value, expected, tol=tol)
@@ -193,9 +190,6 @@ def test_a_name_of_any_characters_counts_once(name):
     assert len(checks._results) == before
 
 
-# ---------------------------------------------------------------------------------------------- check_exercise
-
-
 def double(x):
     return 2 * x
 
@@ -224,22 +218,15 @@ def test_anything_for_the_result_or_the_function_passes_only_with_right_numbers(
     ("attempt", "words"),
     [
         (raises(type("Stop", (BaseException,), {})("enough")), "it raises Stop: enough (line "),
-        (raises(GeneratorExit()), "it raises GeneratorExit (line "),
         (raises(StopIteration(3)), "it raises StopIteration: 3 (line "),
-        (raises(ExceptionGroup("two", [ValueError("a")])), "it raises ExceptionGroup: two (1 sub-exception)"),
         (lambda x: recursive(x), "it raises RecursionError: "),
-        (lambda x: x @ x @ x, "the shapes at your @ do not fit"),
-        (lambda x: undefined * x, "undefined is not defined; it is misspelled, or defined in an earlier cell"),  # noqa: F821
-        (lambda x: (2 * row for row in x), "value is a generator"),
         (lambda x: double, "value is a function"),
         (lambda x: Liar(), "expected real or complex numbers"),
         (lambda x: np.matrix([[1.0]]), "expected (2, 3)"),
-        (lambda x: 2j * x, "got complex numbers, expected real ones"),
         (lambda x: np.ma.masked_greater(2 * x, 0), "masked array"),
         (lambda x: (2 * x).astype(object), "expected real or complex numbers"),
         (lambda x: [range(10**12)], "more than 10000000 values"),
         (lambda x: warnings.warn("mine", stacklevel=1) or 3 * x, "got "),
-        (lambda x: x.__imul__(2), "it changes its input x in place"),
         (lambda x: x.sort() or 2 * x, "it changes its input x in place"),
     ],
 )
@@ -266,9 +253,6 @@ def test_a_right_answer_in_another_form_passes(attempt):
     before = np.geterr()
     assert diagnose(make(tol=1e-6), attempt) == (True, "2 cases")
     assert np.geterr() == before
-
-
-# -------------------------------------------------------------------------------------------------- explorers
 
 
 def explore(compute=None, caption=None, sliders=None, **more):
@@ -367,8 +351,6 @@ def test_words_of_any_kind_are_drawn_as_words(words):
     assert len(explorer._repr_mimebundle_()[0]["image/png"]) > 100
     explorer.close()
 
-
-# ------------------------------------------------------------------------------------------------------ quizzes
 
 LINES = GOOD_FILE.splitlines()
 

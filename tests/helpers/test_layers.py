@@ -74,9 +74,6 @@ def relative_error(got, expected):
     return np.linalg.norm(got - expected) / np.linalg.norm(expected)
 
 
-# ------------------------------------------------------------------ gradients
-
-
 @every_layer
 @both_modes
 @pytest.mark.parametrize("shape", [(5, 6), (3, 6, 6)], ids=str)
@@ -132,9 +129,6 @@ def test_backward_belongs_to_the_mode_of_its_forward():
     layer.forward(x)
     layer.train()
     assert not np.allclose(layer.backward(dy), in_training)
-
-
-# ------------------------------------------------------------------ worked by hand
 
 
 def test_a_linear_worked_by_hand():
@@ -195,9 +189,6 @@ def test_a_sequential_shows_both_directions_of_every_layer():
     assert_array_equal(net.gradients[-1], dy)
 
 
-# ------------------------------------------------------------------ norms
-
-
 @pytest.mark.parametrize("name", NORMS)
 def test_a_norm_layer_begins_as_the_function_it_names(name):
     layer = MAKE[name]()
@@ -253,9 +244,6 @@ def test_one_row_in_training_is_refused_unchanged():
     layer.forward(np.ones((1, 6, 2)))
 
 
-# ------------------------------------------------------------------ modes and state
-
-
 def state(layer):
     """A copy of everything that the layer will compute with later."""
     return copy.deepcopy([[p.value for p in layer.parameters()], *(vars(s) for s in running_stats(layer))])
@@ -291,9 +279,6 @@ def test_lists_and_float32_are_computed_in_float64(name):
         y = make(name).forward(given)
         assert y.dtype == np.float64
         assert_array_equal(y, exact)
-
-
-# ------------------------------------------------------------------ parameters
 
 
 def test_parameters_come_once_and_first_layer_first():
@@ -335,9 +320,6 @@ def test_a_layer_shows_its_values_and_no_address():
     net = Sequential(Linear(2, 3, rng=0), Residual(ReLU()))
     assert repr(net) == "Sequential(Linear(weight (3, 2), bias (3,)), Residual(ReLU()))"
     assert repr(net.layers[0].weight) == "Parameter(shape=(3, 2))"
-
-
-# ------------------------------------------------------------------ layers of one's own
 
 
 class Scale(Layer):

@@ -25,9 +25,6 @@ def relative_error(got, expected):
     return np.linalg.norm(got - expected) / np.linalg.norm(expected)
 
 
-# ------------------------------------------------------------------ mlp
-
-
 def kinds(net):
     return [type(layer).__name__ for layer in net.layers]
 
@@ -73,9 +70,6 @@ def test_mlp_draws_weights_by_activation_and_gain(activation, variance):
     assert abs(last.var() * 300 - 1) < 0.02
 
 
-# ------------------------------------------------------------------ loss and accuracy
-
-
 def test_cross_entropy_worked_by_hand():
     # softmax of (0, log 3) is (1/4, 3/4); the second row is right with 1/2.
     logits = np.array([[0, np.log(3)], [5, 5]])
@@ -107,9 +101,6 @@ def test_accuracy_counts_rows_largest_at_their_label():
     assert accuracy([[1, 2, 0], [3, 2, 1], [0, 0, 1], [5, 0, 0]], [1, 0, 2, 1]) == 0.75
 
 
-# ------------------------------------------------------------------ optimizers
-
-
 @pytest.mark.parametrize(
     ("optimizer", "options", "gradients", "expected"),
     [
@@ -120,12 +111,7 @@ def test_accuracy_counts_rows_largest_at_their_label():
         # velocity 2.5, then 1.25 + 1.375
         (SGD, {"lr": 0.1, "momentum": 0.5, "weight_decay": 0.5}, [2.0, 1.0], [0.75, 0.4875]),
         # m = 1, v = 2; hats 2 and 4: a step of 0.1 * 2 / 2. Then m = 0.5, v = 1, hats 2/3 and 4/3.
-        (
-            Adam,
-            {"lr": 0.1, "betas": (0.5, 0.5), "eps": 1e-12},
-            [2.0, 0.0],
-            [0.9, 0.9 - 0.1 * (2 / 3) / np.sqrt(4 / 3)],
-        ),
+        (Adam, {"lr": 0.1, "betas": (0.5, 0.5), "eps": 1e-12}, [2.0, 0.0], [0.9, 0.9 - 0.1 * (2 / 3) / np.sqrt(4 / 3)]),
         # The first step is as long as lr, whatever the gradient; eps stands beside the root.
         (Adam, {}, [1e-3], [1 - 1e-3]),
         (Adam, {}, [-5.0], [1 + 1e-3]),
@@ -189,9 +175,6 @@ def test_pytorch_takes_the_same_steps(name):
             optimizer.step()
     for p, q in zip(ours, theirs, strict=True):
         assert_allclose(p.value, q.detach().numpy(), atol=1e-13)
-
-
-# ------------------------------------------------------------------ fit
 
 
 def trained(norm="batch", seed=0, **options):
@@ -302,9 +285,6 @@ def test_on_step_sees_gradients_and_may_set_lr():
     assert_allclose([norm for _, _, norm in seen], history.gradient_norms[:, 0])
     assert_array_equal(first.value, seen[1][1])
     assert not np.array_equal(start, first.value)
-
-
-# ------------------------------------------------------------------ progress
 
 
 def test_progress_prints_ten_dots_on_one_line(capsys):

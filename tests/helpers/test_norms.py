@@ -53,10 +53,7 @@ NORMS = {
     ),
     "rms": (rms_norm, lambda x: np.arange(x.size) // x.shape[-1]),
     "group 1": (lambda x, **k: group_norm(x, 1, **k), lambda x: index(x, 0)),
-    "group 2": (
-        lambda x, **k: group_norm(x, 2, **k),
-        lambda x: index(x, 0) * 2 + index(x, 1) // (x.shape[1] // 2),
-    ),
+    "group 2": (lambda x, **k: group_norm(x, 2, **k), lambda x: index(x, 0) * 2 + index(x, 1) // (x.shape[1] // 2)),
     "instance": (instance_norm, lambda x: index(x, 0) * 100 + index(x, 1)),
 }
 every_norm = pytest.mark.parametrize("name", NORMS)
@@ -65,9 +62,6 @@ every_shape = pytest.mark.parametrize("shape", [(4, 6), (3, 4, 6), (2, 4, 3, 3)]
 
 def group_ids(name, x):
     return np.asarray(NORMS[name][1](x)).reshape(x.shape)
-
-
-# ------------------------------------------------------------------ which numbers share statistics
 
 
 @every_norm
@@ -124,9 +118,6 @@ def test_repeated_group_statistics_rebuild_the_output():
     assert_allclose(y, (x - mean) / np.sqrt(var + 1e-3), atol=1e-12)
 
 
-# ------------------------------------------------------------------ hand-worked numbers
-
-
 @pytest.mark.parametrize(
     ("norm", "expected"),
     [
@@ -160,12 +151,8 @@ def test_the_stated_default_eps_is_used(name):
     assert np.isnan(norm(0 * x, eps=0).y).all()
 
 
-# ------------------------------------------------------------------ invariances
-
 matrices = arrays(
-    np.float64,
-    st.tuples(st.integers(2, 6), st.integers(2, 6)),
-    elements=st.floats(-10, 10, allow_subnormal=False),
+    np.float64, st.tuples(st.integers(2, 6), st.integers(2, 6)), elements=st.floats(-10, 10, allow_subnormal=False)
 )
 
 
@@ -203,9 +190,6 @@ def test_normalized_outputs_have_mean_0_and_less_variance(x, eps):
         assert np.abs(y).max() <= np.sqrt(x.shape[axis] - 1) + 1e-9
 
 
-# ------------------------------------------------------------------ gamma and beta
-
-
 @pytest.mark.parametrize("shape", [(4,), (1, 4), (1, 4, 1, 1), (), (1,)], ids=str)
 @pytest.mark.parametrize("norm", [batch_norm, lambda x, *a: group_norm(x, 2, *a), instance_norm])
 def test_channel_norms_take_gamma_and_beta_per_channel(norm, shape):
@@ -239,9 +223,6 @@ def test_gamma_has_the_normalized_shape(axis, shape, aligned):
     assert_allclose(rms_norm(x, gamma, axis=axis).y, rms_norm(x, axis=axis).y * gamma.reshape(aligned), atol=1e-12)
 
 
-# ------------------------------------------------------------------ dtypes
-
-
 @every_norm
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int64, np.uint8, bool])
 def test_floats_come_back_and_integers_become_float64(name, dtype):
@@ -262,24 +243,12 @@ def test_lists_and_any_memory_order_are_accepted(name):
         assert_allclose(norm(same).y, norm(x).y, atol=1e-12)
 
 
-def test_float64_parameters_do_not_raise_the_dtype():
-    x = draw((3, 4), dtype=np.float16)
-    for norm in (batch_norm, lambda x, *a: group_norm(x, 2, *a), instance_norm, layer_norm):
-        assert norm(x, np.ones(4), np.ones(4)).y.dtype == np.float16
-    assert rms_norm(x, np.ones(4), eps=np.float64(1e-5)).y.dtype == np.float16
-
-
 @every_norm
 def test_float16_upcast_to_float32_rounds_only_once(name):
     x = draw((2, 4, 3, 3), dtype=np.float16)
     exact = NORMS[name][0](x.astype(np.float64)).y
     y = NORMS[name][0](x, compute_dtype=np.float32).y
     assert_allclose(y.astype(np.float64), exact, rtol=2**-11 * 1.01, atol=1e-6)
-
-
-@every_norm
-def test_float16_zeros_become_nan_with_rounded_eps(name):
-    assert np.isnan(NORMS[name][0](np.zeros((2, 4, 3), np.float16), eps=1e-8).y).all()
 
 
 @pytest.mark.parametrize(("value", "y", "rms"), [(300, 0, np.inf), (1e-4, np.inf, 0), (0, np.nan, 0)])
@@ -350,9 +319,6 @@ def test_bfloat16_comes_back_as_bfloat16(name):
     assert_allclose(upcast.y.astype(np.float64), exact, rtol=2**-8 * 1.01, atol=1e-5)
 
 
-# ------------------------------------------------------------------ accuracy, memory, purity
-
-
 @every_norm
 def test_a_large_mean_costs_no_digits_of_variance(name):
     x = (draw((4, 4, 8, 8)) + 1e4).astype(np.float32)
@@ -386,9 +352,6 @@ def test_inputs_stay_and_share_no_memory(name):
         assert not np.shares_memory(array, x)
         array += 1
     assert_array_equal(x, before)
-
-
-# ------------------------------------------------------------------ weight norm, weight standardization
 
 
 def test_weight_norm_gives_3_4_the_length_g():
@@ -444,9 +407,6 @@ def test_float16_weights_overflow_where_float16_does():
         assert upcast.dtype == np.float16
         assert_allclose(upcast, exact, atol=2e-3)
     assert_array_equal(w, before)
-
-
-# ------------------------------------------------------------------ power iteration, spectral norm
 
 
 def matrix_with_singular_values(values, shape, seed=0):
@@ -559,9 +519,6 @@ def test_spectral_norm_of_wide_matrices_saves_memory():
     assert peak_memory(lambda: spectral_norm(w)) < 10 * w.nbytes
 
 
-# ------------------------------------------------------------------ running statistics
-
-
 def test_momentum_weighs_the_new_value():
     stats = RunningStats(1)
     assert repr(stats) == "RunningStats(1, momentum=0.1, unbiased=True, num_batches=0)"
@@ -589,18 +546,13 @@ def test_momentum_none_averages_all_batches_and_1_keeps_the_last(unbiased):
 
 
 def test_one_value_per_channel_needs_the_biased_variance():
-    stats = RunningStats(2, momentum=1.0, unbiased=False)
-    stats.update([[3.0, 4.0]])
-    assert_array_equal([stats.mean, stats.var], [[3, 4], [0, 0]])
-
-
-def test_a_refused_batch_changes_nothing():
-    stats = RunningStats(2)
+    biased, stats = RunningStats(2, momentum=1.0, unbiased=False), RunningStats(2)
+    biased.update([[3.0, 4.0]])
+    assert_array_equal([biased.mean, biased.var], [[3, 4], [0, 0]])
     for bad in (np.ones((1, 2)), np.ones((4, 3))):
         with pytest.raises(ValueError):
             stats.update(bad)
-    assert stats.num_batches == 0
-    assert_array_equal(stats.mean, [0, 0])
+    assert (stats.num_batches, *stats.mean) == (0, 0, 0)  # a refused batch changes nothing
 
 
 def test_an_update_leaves_batch_and_old_statistics_alone():
@@ -611,9 +563,6 @@ def test_an_update_leaves_batch_and_old_statistics_alone():
     assert (x == 100).all() and (mean, var) == (0, 1)
     assert stats.mean.dtype == stats.var.dtype == np.float64
     assert (stats.mean, stats.var) == (100, 0)
-
-
-# ------------------------------------------------------------------ against PyTorch, where there is one
 
 
 @pytest.fixture
@@ -657,9 +606,6 @@ def test_running_stats_agree_with_pytorch(torch, momentum):
         layer(torch.from_numpy(x))
     assert_allclose(ours.mean, layer.running_mean.numpy(), atol=1e-12)
     assert_allclose(ours.var, layer.running_var.numpy(), atol=1e-12)
-
-
-# ------------------------------------------------------------------ the module itself
 
 
 def test_norms_can_be_copied_with_one_private_module(tmp_path, monkeypatch):

@@ -46,9 +46,6 @@ def any_float32(count=20_000, seed=0):
     return np.concatenate([bits.view(np.float32), special, nan_that_would_carry])
 
 
-# ------------------------------------------------------------------ formats
-
-
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
 def test_facts_agree_with_numpy_finfo(dtype):
     info, finfo = float_info(dtype), np.finfo(dtype)
@@ -120,9 +117,6 @@ def test_neighbors_at_the_ends_of_the_range():
     assert np.isnan(neighbors(float("nan"), "float16")).all()
 
 
-# ------------------------------------------------------------------ rounding
-
-
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
 def test_round_to_agrees_with_numpy_casts(dtype):
     rng = np.random.default_rng(0)
@@ -165,9 +159,6 @@ def test_a_bfloat16_sum_of_ones_stalls_at_256():
     for _ in range(300):
         total = to_bfloat16(total + 1)
     assert total == 256
-
-
-# ------------------------------------------------------------------ variances
 
 
 @every_variance
@@ -246,9 +237,6 @@ def test_variances_round_sums_to_xs_dtype():
     assert precision._mean(x.astype(np.float32)) == 512.5
 
 
-# ------------------------------------------------------------------ merging
-
-
 def parts(values):
     values = np.asarray(values, np.float64)
     return len(values), values.mean(), ((values - values.mean()) ** 2).sum()
@@ -276,9 +264,6 @@ def test_merging_works_per_channel_and_keeps_float32():
     assert merged.mean.dtype == merged.m2.dtype == np.float32
     assert_allclose(merged.mean, x.mean(axis=-1), rtol=1e-6)
     assert_allclose(merged.var, x.var(axis=-1), rtol=1e-5)
-
-
-# ------------------------------------------------------------------ casting orders of RMSNorm
 
 
 @half_formats

@@ -81,9 +81,6 @@ def test_only_the_palette_names_colors_by_numbers():
             assert cell.cell_type != "code" or not LITERAL.search(cell.source), (path.name, cell.source)
 
 
-# ---------------------------------------------------------------------------------------------------- contrast
-
-
 def light(color):
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(color)]
     return np.dot(linear, [0.2126, 0.7152, 0.0722])
