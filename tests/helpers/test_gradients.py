@@ -20,7 +20,7 @@ from helpers.gradients import (
     weight_norm_backward,
 )
 
-few = settings(max_examples=30)
+few = settings(max_examples=20)
 
 
 def draw(shape, seed=0, dtype=np.float64):

@@ -209,7 +209,7 @@ def test_the_history_matches_a_loop_by_hand():
     x, labels = flowers()
     net, twin = mlp([4, 8, 3], "batch", rng=0), mlp([4, 8, 3], "batch", rng=0)
     net.eval()  # fit trains in training mode all the same
-    history = fit(net, x.tolist(), labels.astype(np.uint8).tolist(), Adam(net.parameters(), 0.01), steps=5)
+    history = fit(net, x.tolist(), labels.astype(np.uint8), Adam(net.parameters(), 0.01), steps=5)
     assert net.training and net.layers[1].stats.num_batches == 5
     optimizer = Adam(twin.parameters(), 0.01)
     for step in range(5):

@@ -27,7 +27,7 @@ from helpers.norms import (
     weight_standardization,
 )
 
-few = settings(max_examples=30)
+few = settings(max_examples=20)
 
 
 def draw(shape, seed=0, dtype=np.float64):
