@@ -13,7 +13,7 @@ from helpers import format_value
         (12345, None, "12345"),
         (0.25, None, "0.25"),
         (1e-5, None, "1e−5"),
-        (2.5e-7, None, "2.5e−7"),
+        (1.234e-5, None, "1.2e−5"),
         (-3, None, "−3"),
         (True, None, "yes"),
         (np.False_, None, "no"),
