@@ -145,7 +145,8 @@ TRUE = [
     (np.ones(3), f"FAIL: got an array of float64 with shape (3,), {COMPARE_IT}"),
     (np.ones(1), f"FAIL: got an array of float64 with shape (1,), {COMPARE_IT}"),
     (None, f"FAIL: got None, {COMPARE_IT}"),
-    (1, f"FAIL: got an int, {COMPARE_IT}"),
+    (2**64 - 1, f"FAIL: got an int, {COMPARE_IT}"),
+    (-(2**63), f"FAIL: got an int, {COMPARE_IT}"),
     ("yes", f"FAIL: got a str, {COMPARE_IT}"),
     (OSError(), f"FAIL: got an OSError, {COMPARE_IT}"),
     (np.ma.masked_array([True]), f"FAIL: got a masked array with shape (1,), {COMPARE_IT}"),
@@ -307,7 +308,7 @@ def test_a_line_beyond_88_columns_breaks_between_words_with_indent(capsys):
         ("x " * 40 + "y", ["PASS - " + "x " * 40 + "y"]),
         ("x " * 40 + "yz", ["PASS - " + ("x " * 40).strip(), " " * 7 + "yz"]),
         ("w" * 100, ["PASS -", " " * 7 + "w" * 100]),
-        ("x" * 76 + " half-broken", ["PASS - " + "x" * 76, " " * 7 + "half-broken"]),
+        ("x" * 75 + " half-broken", ["PASS - " + "x" * 75, " " * 7 + "half-broken"]),
     ]:
         check_true(name, True)
         assert capsys.readouterr().out.splitlines() == rows
@@ -359,6 +360,11 @@ def test_in_one_cell_a_failure_stays_and_running_it_again_clears_it(capsys, cell
             check_true("a", condition)
         assert summary() is expected
         cell.execution_count += 1
+
+
+def test_what_is_to_do_says_so(capsys):
+    checks.record("name", None, "write it")
+    assert line(capsys) == "TODO - name: write it"
 
 
 def test_without_ipython_there_is_no_cell(monkeypatch):
