@@ -25,7 +25,7 @@ class Kind:
     tip:     data to the point (x, y) at which the label stands; None where there is no label
     stands:  drawn upwards from zero, so that no room is needed below
     bare:    only for panels without axes
-    space:   only for panels of three dimensions; `extents` then knows "z" too, and a label stands right of the tip
+    space:   only for panels of three dimensions
     """
 
     extents: Callable
@@ -55,10 +55,7 @@ def _from_foot_to_tip(data, axis):
 KINDS = {
     "lines": Kind(_points_of, lambda data: (data["x"][None], data["y"][None]), _last),
     "points": Kind(_points_of, _dots, _last),
-    "bars": Kind(
-        lambda data, axis: [data["edges"]] if axis == "x" else [data["height"], np.zeros(1)],
-        stands=True,
-    ),
+    "bars": Kind(lambda data, axis: [data["edges"]] if axis == "x" else [data["height"], np.zeros(1)], stands=True),
     "arrows": Kind(
         lambda data, axis: [_from_foot_to_tip(data, axis)],
         lambda data: [_from_foot_to_tip(data, axis) for axis in "xy"],
@@ -66,7 +63,7 @@ KINDS = {
     ),
     "text": Kind(_points_of),
     "cells": Kind(lambda data, axis: [data[axis], data[axis] + 1], bare=True),
-    "handle": Kind(_points_of, _dots, _last),
+    "handle": Kind(_points_of, _dots),
     "lines3": Kind(_points_of, space=True),
     "points3": Kind(_points_of, space=True),
     "surface3": Kind(_points_of, space=True),
@@ -88,10 +85,6 @@ class Mark:
     style: dict
     string: str = ""
 
-    def __post_init__(self):
-        if self.kind not in KINDS:
-            raise ValueError(f"Mark: kind is {self.kind!r}, expected one of {list(KINDS)}")
-
 
 @dataclass(frozen=True)
 class Panel:
@@ -104,8 +97,7 @@ class Panel:
     bare:            no axes, y runs downwards, one unit is one cell (for `cells`)
     width:           fraction of the explorer's width
     zero:            draw a line at y = 0
-    whole:           ticks at whole numbers only, for axes that count; None decides by the data: three or more
-                     different numbers, all whole
+    whole:           ticks at whole numbers only; they are anyway on an axis of three or more numbers, all whole
     """
 
     xlabel: str = ""
@@ -119,7 +111,7 @@ class Panel:
     bare: bool = False
     width: float = 1.0
     zero: bool = False
-    whole: bool | None = None
+    whole: bool = False
 
     def __post_init__(self):
         for name in ("xscale", "yscale"):
@@ -153,8 +145,7 @@ class Panel3D:
     width: float = 1.0
 
     # What the layout asks every panel.
-    bare = zero = equal = False
-    whole = None
+    bare = zero = False
     xlabel, ylabel, xscale, yscale = "", None, "linear", "linear"
     xlim = ylim = (0, 1)
 
@@ -287,16 +278,11 @@ def cells(values, *, at=(0, 0), limit=None, digits=None, names=None, outline=Non
         if not _is_number(digits) or digits not in range(10):
             raise ValueError(f"cells: digits is {digits!r}, expected None or 0 to 9")
         digits = int(digits)
-    style = {
-        "panel": panel,
-        "limit": limit,
-        "digits": digits,
-        "names": names,
-    }
+    style = {"panel": panel, "limit": limit, "digits": digits, "names": names}
     return Mark("cells", {name: array.ravel() for name, array in arrays.items()}, style)
 
 
-def handle(x, y, *, moves, color="blue", label="", panel=0):
+def handle(x, y, *, moves, color="blue", panel=0):
     """A dot at the point (x, y) that the reader can drag: it moves one or two controls.
 
     moves: name of a slider, or two of them. It can be dragged to the places where `compute` draws it at their
@@ -308,14 +294,13 @@ def handle(x, y, *, moves, color="blue", label="", panel=0):
     arrays = _vectors("handle", x=x, y=y)
     if arrays["x"].size != 1:
         raise ValueError(f"handle: expected one point (x, y), got {arrays['x'].size}")
-    return Mark("handle", arrays, _style("handle", color, panel, label=label, size=HANDLE, moves=names))
+    return Mark("handle", arrays, _style("handle", color, panel, size=HANDLE, moves=names))
 
 
-def points3(x, y, z, *, color="blue", label="", size=7, hollow=False, panel=0):
-    """Dots of `size` pixels at (x[i], y[i], z[i]), the near ones in front. The label is right of the last one."""
+def points3(x, y, z, *, color="blue", size=7, panel=0):
+    """Dots of `size` pixels at (x[i], y[i], z[i]), the near ones in front."""
     _refuse_unless_above_0("points3", "size", size, "a number of pixels")
-    style = _style("points3", color, panel, label=label, size=size, hollow=hollow)
-    return Mark("points3", _vectors("points3", x=x, y=y, z=z), style)
+    return Mark("points3", _vectors("points3", x=x, y=y, z=z), _style("points3", color, panel, size=size))
 
 
 def lines3(x, y, z, *, color="blue", label="", dashed=False, arrow=False, panel=0):
