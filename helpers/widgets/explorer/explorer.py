@@ -2,9 +2,8 @@
 
 import sys
 from base64 import b64encode
-from collections.abc import Sized
 from functools import cached_property
-from itertools import islice, product
+from itertools import product
 from math import isclose
 
 import ipywidgets as widgets
@@ -73,8 +72,7 @@ class Explorer(widgets.VBox):
         named = {} if start is None else start
         self._start = dict.fromkeys(self.sliders, 0) | _read_position(named, self.sliders, "start")
         frames, texts, count = [], [], 0
-        for position in self.positions():
-            where = describe_position(position, self.sliders)
+        for position, where in zip(self.positions(), _positions_in_words(self.sliders), strict=True):
             frames.append(_compute_frame(compute, position, where))
             texts.append(_compute_caption(caption, position, where))
             _check_frame(frames[-1], frames[0], where, len(self.panels), self.sliders)
@@ -104,10 +102,7 @@ class Explorer(widgets.VBox):
     def _index(self, position):
         """Number of a slider position in the order of `positions`; sliders not named stay at the first view."""
         chosen = self._start | _read_position(position, self.sliders, "the position")
-        index = 0
-        for name, options in self.sliders.items():
-            index = index * len(options) + chosen[name]
-        return index
+        return np.ravel_multi_index(list(chosen.values()), [len(options) for options in self.sliders.values()])
 
     @property
     def start(self):
@@ -137,13 +132,13 @@ class Explorer(widgets.VBox):
                 named = [mark for mark in here if mark["style"].get("label") and not KINDS[mark["kind"]].space]
                 places = _label_places(panel, here, count) if named else ()
                 for mark, own in zip(named, zip(*places, strict=True), strict=True):
-                    mark["label_places"] = {**mark.get("label_places", {}), f"label_{number}": np.array(own)}
+                    mark["label_places"][f"label_{number}"] = np.array(own)
 
     def _make_stage(self):
         """Pack the frames for the browser."""
         packed, data = [], []
         for mark in self.marks:
-            arrays = mark["data"] | mark.get("label_places", {})
+            arrays = mark["data"] | mark["label_places"]
             strings, codes = _unique(mark["strings"])
             if mark["kind"] == "text":
                 arrays["string"] = np.array(codes)[:, None]
@@ -181,10 +176,9 @@ class Explorer(widgets.VBox):
         return data, metadata
 
 
-def describe_position(position, sliders):
-    """A slider position in words: "eps = 1e−5, n = 8"."""
-    labels = [next(label for label, v in sliders[name].items() if v is value) for name, value in position.items()]
-    return ", ".join(f"{name} = {label}" for name, label in zip(position, labels, strict=True))
+def _positions_in_words(sliders):
+    """Every slider position as in "eps = 1e−5, n = 8"."""
+    return map(", ".join, product(*([f"{name} = {label}" for label in options] for name, options in sliders.items())))
 
 
 def _read_sliders(sliders):
@@ -215,17 +209,11 @@ def _too_many(count):
 
 def _read_values(name, values):
     """The values of one slider as a list of Python's own numbers and words."""
-    try:
-        # At most one more than allowed, because an iterator may never end.
-        read = None if isinstance(values, (str, bytes)) else list(islice(values, MAX_POSITIONS + 1))
-        count = len(values if isinstance(values, Sized) else read)
-    except Exception:  # a number, a 0-d array, an object that refuses
-        read = None
-    if read is None:
+    if not isinstance(values, list | tuple | range | np.ndarray) or getattr(values, "ndim", 1) == 0:
         raise ExplorerError(f"slider {name!r} needs a list of values, as in {{{name!r}: [1, 2, 3]}}")
-    if count > MAX_POSITIONS:
-        _too_many(count)
-    values = [v.item() if isinstance(v, np.generic) else v for v in read]
+    if len(values) > MAX_POSITIONS:
+        _too_many(len(values))
+    values = [v.item() if isinstance(v, np.generic) else v for v in values]
     for v in values:
         if not isinstance(v, (bool, int, float, str)):
             what = f"slider {name!r} has {describe(v)} as a value, expected numbers or words"
@@ -319,6 +307,7 @@ def _stack(frames):
             "style": mark.style,
             "data": {name: np.stack([frame[k].arrays[name] for frame in frames]) for name in mark.arrays},
             "strings": [frame[k].string for frame in frames],
+            "label_places": {},
         }
         for k, mark in enumerate(first)
     ]
@@ -331,7 +320,7 @@ def _frame(marks, index, layout=0):
             "style": mark["style"],
             "data": {name: array[index] for name, array in mark["data"].items()},
             "string": mark["strings"][index],
-            "label_at": mark["label_places"][f"label_{layout}"][index].tolist() if "label_places" in mark else None,
+            "label_at": mark["label_places"][f"label_{layout}"][index].tolist() if mark["label_places"] else None,
         }
         for mark in marks
     ]

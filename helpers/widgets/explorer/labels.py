@@ -19,7 +19,7 @@ def place_labels(panel, marks):
     A negative dx means that the label ends there, left of the tip. marks: those of one panel in one frame.
     """
     named = [mark for mark in marks if mark["style"].get("label")]
-    tips = [_tip(panel, mark) for mark in named]
+    tips = [to_pixels(panel, *KINDS[mark["kind"]].tip(mark["data"])) for mark in named]
     gaps = [max(9, _radius(mark) + 5) for mark in named]
     lengths = [CHARACTER * len(mark["style"]["label"]) for mark in named]
     strokes = _strokes(panel, marks)
@@ -40,11 +40,6 @@ def place_labels(panel, marks):
         taken.append(rectangle)
         places[k] = (round(float(dx), 1), round(float(dy), 1))
     return places
-
-
-def _tip(panel, mark):
-    x, y = to_pixels(panel, *KINDS[mark["kind"]].tip(mark["data"]))
-    return float(x), float(y)
 
 
 def _radius(mark):

@@ -36,10 +36,6 @@ class ExplorerError(ValueError):
         return [*([] if cause is None else format_exception(cause, limit=-1)), f"ValueError: {self}"]
 
 
-class NoRoom(ExplorerError):
-    """The panels or their labels need more room than there is."""
-
-
 def transform(value, limits, scale):
     """Position of value between the limits, 0 to 1."""
     low, high = limits
@@ -98,16 +94,15 @@ def _label_room(marks, index):
     return CHARACTER * longest + 10 if longest else 14
 
 
-def _cells_needed(marks, index, axis):
-    """Columns or rows, at least one, that the marks of a bare panel need in any frame."""
+def _cells_needed(panel, marks, index, axis):
+    """Columns or rows of a bare panel: as its limits say, or as its marks need in any frame, at least one."""
+    limits = panel.xlim if axis == "x" else panel.ylim
+    if limits is not None:
+        return limits[1]
     here = _in_panel(marks, index)
     if not here or any(axis not in mark["data"] for mark in here):
         raise ExplorerError(f"panel {index} is bare, expected cells, or other marks of (x, y), in it")
     return max(1, *(array.max() for mark in here for array in KINDS[mark["kind"]].extents(mark["data"], axis)))
-
-
-def _columns(panel, marks, index):
-    return _cells_needed(marks, index, "x") if panel.xlim is None else panel.xlim[1]
 
 
 def lay_out(panels, marks, height, width=WIDTH):
@@ -132,13 +127,9 @@ def lay_out(panels, marks, height, width=WIDTH):
 def lay_out_widths(panels, marks, height):
     """The layout of the still picture, with the narrower and wider ones as its "others"."""
     main = lay_out(panels, marks, height)
-    others = []
-    for width in OTHER_WIDTHS:
-        try:
-            other = lay_out(panels, marks, height, width)
-        except NoRoom:  # there the browser makes the next wider one smaller
-            continue
-        others.append(other | {"panels": [{name: panel[name] for name in OUTER} for panel in other["panels"]]})
+    others = [lay_out(panels, marks, height, width) for width in OTHER_WIDTHS]
+    for other in others:
+        other["panels"] = [{name: panel[name] for name in OUTER} for panel in other["panels"]]
     return main | {"others": others}
 
 
@@ -176,7 +167,7 @@ def _least_width(panel, marks, index):
     if not panel.bare:
         return max(MIN_AXES + _label_room(marks, index), CHARACTER * len(panel.title) + 80)
     written = any(mark["style"].get("digits") is not None for mark in _in_panel(marks, index))
-    return _columns(panel, marks, index) * (MIN_WRITTEN_CELL if written else MIN_CELL)
+    return _cells_needed(panel, marks, index, "x") * (MIN_WRITTEN_CELL if written else MIN_CELL)
 
 
 def _bottom(row, top, height):
@@ -203,8 +194,7 @@ def _place(panel, marks, index, left, above, width, height):
     if panel.bare or space:
         box = [left + 4, above + margin, width - 8, height - margin - 6]
         _refuse_no_room(box, index)
-        columns = _columns(panel, marks, index)
-        rows = _cells_needed(marks, index, "y") if panel.ylim is None else panel.ylim[1]
+        columns, rows = (_cells_needed(panel, marks, index, axis) for axis in "xy")
         if panel.bare:
             unit = min(box[2] / columns, box[3] / rows, CELL)
             box[2:] = unit * columns, unit * rows
@@ -240,14 +230,14 @@ def _space(panel, marks, index):
     middle = (low + high) / 2
     cross = min(max(0.0, low), high)  # 0, if it is seen
     start, end = (np.where(np.eye(3), limit, cross) for limit in (low, high))
-    radius = np.linalg.norm(np.concatenate([points.T, start, end]) - middle, axis=1).max()
+    radius = np.linalg.norm(np.column_stack([points, start.T, end.T]) - middle, axis=0).max()
     axes = [{"name": name, "from": start[k].tolist(), "to": end[k].tolist()} for k, name in enumerate(panel.names)]
     return {"view": list(map(float, panel.view)), "center": [float(middle)] * 3, "radius": float(radius), "axes": axes}
 
 
 def _refuse_no_room(box, index):
     if min(box[2:]) <= 0:
-        raise NoRoom(f"no room for panel {index}, expected more height or width, or shorter labels")
+        raise ExplorerError(f"no room for panel {index}, expected more height or width, or shorter labels")
 
 
 def _axes(panel, marks, index, box):

@@ -18,22 +18,14 @@ HANDLE, HALO = 16, 28  # pixels across the knob of a handle and what glows aroun
 
 @dataclass(frozen=True)
 class Kind:
-    """What the layout must know of one kind of mark. The functions take {name of an array: its numbers}.
+    """What the layout must know of one kind of mark. The functions take {name of an array: its numbers}."""
 
-    extents: (data, axis) to the numbers that must lie between the limits of that axis, "x" or "y"
-    paths:   data to (x, y) of all strokes, one row of points each; labels keep off them
-    tip:     data to the point (x, y) at which the label stands; None where there is no label
-    stands:  drawn upwards from zero, so that no room is needed below
-    bare:    only for panels without axes
-    space:   only for panels of three dimensions
-    """
-
-    extents: Callable
-    paths: Callable | None = None
-    tip: Callable | None = None
-    stands: bool = False
-    bare: bool = False
-    space: bool = False
+    extents: Callable  # (data, axis) to the numbers that must lie between the limits of that axis, "x" or "y"
+    paths: Callable | None = None  # data to (x, y) of all strokes, one row of points each; labels keep off them
+    tip: Callable | None = None  # data to the point (x, y) at which the label stands; None where there is no label
+    stands: bool = False  # drawn upwards from zero, so that no room is needed below
+    bare: bool = False  # only for panels without axes
+    space: bool = False  # only for panels of three dimensions
 
 
 def _points_of(data, axis):
@@ -72,18 +64,12 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Mark:
-    """One thing drawn in one frame.
+    """One thing drawn in one frame."""
 
-    kind:    a key of KINDS
-    arrays:  its numbers by name; they change from frame to frame, their shapes do not
-    style:   color, label, panel, ...; the same in every frame
-    string:  the words of a text mark; they may change from frame to frame
-    """
-
-    kind: str
-    arrays: dict
-    style: dict
-    string: str = ""
+    kind: str  # a key of KINDS
+    arrays: dict  # its numbers by name; they change from frame to frame, their shapes do not
+    style: dict  # color, label, panel, ...; the same in every frame
+    string: str = ""  # the words of a text mark; they may change from frame to frame
 
 
 @dataclass(frozen=True)
@@ -150,8 +136,6 @@ class Panel3D:
     xlim = ylim = (0, 1)
 
     def __post_init__(self):
-        if len(self.names) != 3 or not all(isinstance(name, str) for name in self.names):
-            raise ValueError(f"Panel3D: names is {self.names!r}, expected three words")
         if self.limits is not None and not _are_limits(self.limits, -np.inf):
             raise ValueError(f"Panel3D: limits is {self.limits!r}, expected (low, high)")
         if len(self.view) != 2 or not all(map(_is_number, self.view)) or not -90 <= self.view[1] <= 90:
@@ -304,23 +288,19 @@ def points3(x, y, z, *, color="blue", size=7, panel=0):
 
 
 def lines3(x, y, z, *, color="blue", label="", dashed=False, arrow=False, panel=0):
-    """A line through the points (x[i], y[i], z[i]); with `arrow` it ends in a head. The label is at its end."""
+    """A line through the points (x[i], y[i], z[i]); with `arrow`, one from point 0 to 1. The label is at its end."""
     arrays = _vectors("lines3", x=x, y=y, z=z)
-    if arrays["x"].size < 2:
-        raise ValueError("lines3: expected at least two points")
+    if arrow and arrays["x"].size != 2:
+        raise ValueError("lines3: an arrow needs two points")
     return Mark("lines3", arrays, _style("lines3", color, panel, label=label, dashed=dashed, arrow=bool(arrow)))
 
 
 def surface3(x, y, z, *, color="grey", panel=0):
-    """A sheet through the points of three arrays (rows, columns), as from `np.meshgrid`; what is behind shows through.
+    """A part of a plane, through which one sees: its corners in three arrays (2, 2), as from `np.meshgrid`.
 
-    A plane needs two rows and two columns. A surface is drawn in the order of the marks, so name it before what is to
-    stand out from it.
+    Marks are drawn in their order, so name it before what is to stand out from it.
     """
     arrays = {name: _numbers("surface3", name, value) for name, value in {"x": x, "y": y, "z": z}.items()}
-    shapes = {array.shape for array in arrays.values()}
-    shape = shapes.pop()
-    if shapes or len(shape) != 2 or min(shape) < 2:
-        raise ValueError("surface3: expected three arrays (rows, columns) of one shape, at least (2, 2)")
-    arrays = {name: array.ravel() for name, array in arrays.items()}
-    return Mark("surface3", arrays, _style("surface3", color, panel, columns=shape[1]))
+    if any(array.shape != (2, 2) for array in arrays.values()):
+        raise ValueError("surface3: expected three arrays of shape (2, 2)")
+    return Mark("surface3", {name: array.ravel() for name, array in arrays.items()}, _style("surface3", color, panel))

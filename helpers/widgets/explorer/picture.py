@@ -1,8 +1,7 @@
 """The still picture of one frame: the same marks as `stage.js` draws, by matplotlib, as PNG bytes."""
 
 import warnings
-from fractions import Fraction
-from math import floor
+from decimal import ROUND_HALF_UP, Decimal, localcontext
 
 import numpy as np
 
@@ -188,10 +187,10 @@ def _cell(value, style):
 
 def _rounded(value, digits):
     """The number that is sent, a float32, rounded as JavaScript does it: a half goes away from zero."""
-    count = floor(Fraction(float(np.float32(abs(value)))) * 10**digits + Fraction(1, 2))  # of the last digit's units
-    words = str(count).zfill(digits + 1)
-    words = f"{words[:-digits]}.{words[-digits:]}" if digits else words
-    return f"−{words}" if value < 0 and count else words
+    with localcontext() as context:
+        context.rounding = ROUND_HALF_UP
+        words = f"{Decimal(float(np.float32(abs(value)))):.{digits}f}"
+    return f"−{words}" if value < 0 and float(words) else words
 
 
 def _draw_handle(axes, panel, mark):
@@ -210,21 +209,18 @@ def _draw_points3(axes, panel, mark):
 
 def _draw_lines3(axes, panel, mark):
     x, y, _ = _projected(panel, mark)
-    count = len(x) - mark["style"]["arrow"]  # the last point is the tip
-    drawn = _stroke(axes, x[:count], y[:count], mark["style"]) if count > 1 else []
-    return [*drawn, _arrow(axes, (x[-1], y[-1]), (x[-2], y[-2]), mark)] if count < len(x) else drawn
+    if mark["style"]["arrow"]:
+        return [_arrow(axes, (x[1], y[1]), (x[0], y[0]), mark)]
+    return _stroke(axes, x, y, mark["style"])
 
 
 def _draw_surface3(axes, panel, mark):
     from matplotlib.patches import Polygon
 
-    x, y, depth = (value.reshape(-1, mark["style"]["columns"]) for value in _projected(panel, mark))
-    corners = [
-        np.stack([a[:-1, :-1], a[:-1, 1:], a[1:, 1:], a[1:, :-1]], axis=-1).reshape(-1, 4) for a in (x, y, depth)
-    ]
+    x, y, _ = _projected(panel, mark)
+    around = [0, 1, 3, 2]
     look = {"facecolor": PALETTE[mark["style"]["color"]], "alpha": 0.22, "edgecolor": "none"}
-    order = np.argsort(corners[2].sum(axis=1), kind="stable")
-    return [axes.add_patch(Polygon(np.column_stack([corners[0][k], corners[1][k]]), **look)) for k in order]
+    return [axes.add_patch(Polygon(np.column_stack([x[around], y[around]]), **look))]
 
 
 def _projected(panel, mark):
