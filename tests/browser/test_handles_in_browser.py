@@ -23,7 +23,7 @@ def two():
         sliders,
         lambda a, b, c: [
             lines([-3, a, 3], [0, b, 0]),
-            handle(a, b, moves=("a", "b"), label="p"),
+            handle(a, b, moves=("a", "b")),
             handle(2, c, moves="c", color="orange", panel=1),
         ],
         lambda a, b, c: f"a {a}, b {b}, c {c}, eps 1e-5",
@@ -104,14 +104,17 @@ def test_a_finger_drags_without_scrolling_the_page(browser):
 
 def test_keys_move_a_focused_handle_audibly(opened):
     page, _ = opened
+    assert page.inner_text(f"{CAPTION} .nn-number") == "1e-5", "not broken"
+    assert page.text_content(".hint") == "drag me" and page.is_visible(".hint")
     page.focus(".handle >> nth=0")
     for key in ("ArrowRight", "ArrowRight", "ArrowUp"):
         page.keyboard.press(key)
     settle(page)
+    assert not page.is_visible(".hint"), "someone has moved it"
     assert page.inner_text(CAPTION).startswith("a -1, b 1, c 1")
     first = page.query_selector(".handle")
     told = {name: first.get_attribute(name) for name in ("role", "aria-label", "aria-valuetext", "aria-valuenow")}
-    assert told == {"role": "slider", "aria-label": "p: a and b", "aria-valuetext": "a −1, b 1", "aria-valuenow": "2"}
+    assert told == {"role": "slider", "aria-label": "a and b", "aria-valuetext": "a −1, b 1", "aria-valuenow": "2"}
     page.keyboard.press("End")
     settle(page)
     assert first.get_attribute("aria-valuetext") == "a 3, b 1"
@@ -120,20 +123,6 @@ def test_keys_move_a_focused_handle_audibly(opened):
     page.keyboard.press("ArrowRight")  # across its track, as on a slider
     settle(page)
     assert page.inner_text(CAPTION).startswith("a 3, b 1, c 10")
-
-
-def test_dragging_is_announced_until_someone_drags(opened):
-    page, _ = opened
-    assert page.text_content(".hint") == "drag me"
-    page.focus(".handle >> nth=1")
-    page.keyboard.press("ArrowUp")
-    assert page.query_selector(".hint") is None
-
-
-def test_a_number_in_a_caption_is_not_broken(opened):
-    page, _ = opened
-    assert page.inner_text(f"{CAPTION} .nn-number") == "1e-5"
-    assert page.evaluate("getComputedStyle(document.querySelector('.nn-number')).whiteSpace") == "nowrap"
 
 
 def test_a_space_panel_turns_by_mouse_and_keys(page):
@@ -147,7 +136,7 @@ def test_a_space_panel_turns_by_mouse_and_keys(page):
     page.mouse.up()
     settle(page)
     assert page.evaluate(SEEN) != start
-    assert page.query_selector(".hint") is None
+    assert not page.is_visible(".hint")
     page.keyboard.press("Home")
     settle(page)
     assert page.evaluate(SEEN) == start
@@ -211,30 +200,25 @@ def test_play_takes_about_four_seconds(hosted):
     assert page.inner_text(CAPTION).startswith("a 3,") and page.get_attribute(CAPTION, "aria-live") == "polite"
 
 
-@pytest.mark.parametrize("how", ["key", "click"])
-def test_any_key_or_click_stops_it(hosted, how):
-    page = hosted(two())
-    page.click(".explorer-play")
-    page.wait_for_function("!document.querySelector('.explorer-caption').textContent.startsWith('a -3')")
-    page.keyboard.press("q") if how == "key" else page.mouse.click(5, 5)
-    stopped = page.inner_text(CAPTION)
-    page.wait_for_timeout(1200)
-    assert page.inner_text(CAPTION) == stopped != "a 3, b 0, c 1, eps 1e-5"
+def test_any_key_or_click_stops_it(hosted):
+    for stop in (lambda page: page.keyboard.press("q"), lambda page: page.mouse.click(5, 5)):
+        page = hosted(two())
+        page.click(".explorer-play")
+        page.wait_for_function("!document.querySelector('.explorer-caption').textContent.startsWith('a -3')")
+        stop(page)
+        stopped = page.inner_text(CAPTION)
+        page.wait_for_timeout(800)
+        assert page.inner_text(CAPTION) == stopped != "a 3, b 0, c 1, eps 1e-5"
 
 
-def test_with_reduced_motion_a_press_is_a_step(browser, tmp_path, hosted):
+def test_with_reduced_motion_a_press_is_a_step_and_axe_finds_nothing(hosted):
     page = hosted(two())
     page.emulate_media(reduced_motion="reduce")
     for expected in ("a -2", "a -1"):
         page.click(".explorer-play")
         settle(page)
         assert page.inner_text(CAPTION).startswith(expected)
-
-
-def test_axe_finds_nothing(hosted):
-    page = hosted(two())
-    axe = ROOT / "tests" / "browser" / "node_modules" / "axe-core" / "axe.min.js"
-    page.add_script_tag(path=axe)
+    page.add_script_tag(path=ROOT / "tests" / "browser" / "node_modules" / "axe-core" / "axe.min.js")
     found = page.evaluate("axe.run('main').then(({ violations }) => violations.map((v) => [v.id, v.nodes[0].html]))")
     assert found == []
 

@@ -134,8 +134,6 @@ def test_every_mark_is_drawn_by_both_renderers(kind):
         (lambda: lines([1, 2], [1]), "^lines: expected vectors of one length, got shapes"),
         (lambda: lines([[1, 2]], [[1, 2]]), "vectors of one length"),
         (lambda: bars([0, 1], [1, 2]), "^bars: expected one more edge than bars"),
-        (lambda: bars([[0, 1]], [1]), "one more edge than bars"),
-        (lambda: bars([0, 1], [[1]]), "one more edge than bars"),
         (lambda: cells([1, 2], limit=1), "2-D array of values"),
         (lambda: cells([[1]], limit=1, outline=[[1, 2]]), "outline has shape"),
         (lambda: cells([1], at=(["a"], [1]), limit=1), "^cells: x is .*, expected real numbers"),
@@ -144,14 +142,8 @@ def test_every_mark_is_drawn_by_both_renderers(kind):
         (lambda: cells([[1]], limit=1, names=("", "a")), "either limit= .* or names="),
         (lambda: cells([[0]], names=("a",)), "got 1 names, expected 2 to 5"),
         (lambda: cells([[0]], names="abcdef"), "got 6 names, expected 2 to 5"),
-        (lambda: cells([[0, 7, 9]], names=("", "a")), "a value is 7, expected codes 0 to 1"),
-        (lambda: cells([[1]], limit=np.inf), "^cells: limit is inf, expected a number above 0"),
         *(
-            (lambda d=d: cells([[1]], limit=1, digits=d), "digits is .*, expected None or 0 to 9")
-            for d in (10, 2.5, True)
-        ),
-        *(
-            (lambda s=s: points(1, 1, size=s), "^points: size is .*, expected a number of pix")
+            (lambda s=s: points(1, 1, size=s), "^points: size is .*, expected a number of pixels above 0")
             for s in (0, np.inf, True)
         ),
         (lambda: points3(0, 0, 0, size=0), "^points3: size is 0, expected a number of pixels above 0$"),
@@ -169,7 +161,8 @@ def test_every_mark_is_drawn_by_both_renderers(kind):
         (lambda: Panel(xlim=(1, 3), bare=True), r"^Panel: xlim is \(1, 3\), expected \(0, number of cells\) in a bare"),
         (lambda: Panel3D(limits=(1, 0)), r"expected \(low, high\)"),
         (lambda: Panel3D(width=0), "^Panel3D: width is 0, expected a number above 0$"),
-        *((lambda v=v: Panel3D(view=v), "expected .azimuth, elevation.") for v in [(0, 91), (0, -90.5), (0, 0, 0)]),
+        (lambda: Panel3D(view=(0, 91)), "expected .azimuth, elevation."),
+        (lambda: Panel3D(view=(0, -90.5)), "expected .azimuth, elevation."),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(make, message):
@@ -412,7 +405,7 @@ def written(panel, height):
         yield left, left, top + tall + 27, top + tall + 44
 
 
-@pytest.mark.parametrize("chosen", list(itertools.combinations(range(len(PANELS)), 2)))
+@pytest.mark.parametrize("chosen", [(k, (k + step) % 6) for k in range(6) for step in (1, 3)])
 def test_at_every_width_all_words_stand_inside_their_panel(chosen):
     panels = [PANELS[k] for k in chosen]
     explorer = simple(lambda n: list(marks_of(panels)), panels=panels)
@@ -455,10 +448,8 @@ def test_a_layout_as_it_is():
         ([lines([0, 10], [100, 200])], [-0.6, 10.6], [94, 206]),  # 6 % of the range on each side
         ([lines([0, 2], [0, 2]), points(10, 1), text(1, 10, "a")], [-0.6, 10.6], [-0.6, 10.6]),
         ([points(3, -3)], [2.5, 3.5], [-3.5, -2.5]),
-        ([points(1e7, -1e7)], [9_999_990, 10_000_010], [-10_000_010, -9_999_990]),
         ([arrows(1, 2, 4, -2)], [0.76, 5.24], [-0.12, 2.12]),
         ([bars([1, 2, 3], [1, 4])], [1, 3], [0, 4.24]),
-        ([bars([1, 2, 3], [-1, 4])], [1, 3], [-1.3, 4.3]),
         ([bars([0, 2], [4]), lines([0, 2], [1, 2])], [-0.12, 2.12], [-0.24, 4.24]),
         ([bars([0, 2], [4]), lines([-9, 9], [-9, 9], panel=1)], [0, 2], [0, 4.24]),
         ([lines([0, 2], [0, 2], panel=1)], [0, 1], [0, 1]),
@@ -507,31 +498,18 @@ def test_a_bare_panel_fits_its_own_cells(marks, panel, box, columns, rows):
     assert placed["box"] == box and (placed["xlim"], placed["ylim"]) == ([0, columns], [0, rows])
 
 
-@pytest.mark.parametrize(
-    ("limits", "pixels", "axis", "values"),
-    [
-        ((0, 0.3), 330, "x", [0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3]),  # six steps of 55 pixels
-        ((0, 0.3), 329, "x", [0, 0.1, 0.2, 0.3]),
-        ((0, 0.3), 240, "y", [0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3]),  # six steps of 40 pixels
-        ((0, 0.3), 239, "y", [0, 0.1, 0.2, 0.3]),
-        ((0, 7), 50, "x", [0, 5]),  # two steps, however narrow
-        ((0, 10), 220, "x", [0, 2.5, 5, 7.5, 10]),
-        ((0.01, 0.99), 110, "x", [0.25, 0.5, 0.75]),
-    ],
-)
-def test_ticks_are_round_and_inside_the_limits(limits, pixels, axis, values):
-    ticks = layout._ticks(limits, "linear", pixels, axis, False)
-    np.testing.assert_allclose([value for value, _ in ticks], values, atol=1e-15)
+def test_ticks_need_55_pixels_on_x_and_40_on_y(monkeypatch):
+    def labels(*arguments):
+        return [label for _, label in layout._ticks(*arguments, False)]
 
-
-def test_log_ticks_are_powers_of_ten_on_any_processor(monkeypatch):
+    fine, coarse = "0 0.05 0.1 0.15 0.2 0.25 0.3".split(), "0 0.1 0.2 0.3".split()
+    assert labels((0, 0.3), "linear", 330, "x") == labels((0, 0.3), "linear", 240, "y") == fine
+    assert labels((0, 0.3), "linear", 329, "x") == labels((0, 0.3), "linear", 239, "y") == coarse
+    assert labels((0, 7), "linear", 50, "x") == ["0", "5"], "two steps, however narrow"
     seven = "1 10 100 1000 1e4 1e5 1e6".split()
-    assert [
-        label for _, label in layout._ticks((0.9, 1.1e6), "log", 330, "x", False)
-    ] == seven  # six steps of 55 pixels
-    assert [label for _, label in layout._ticks((0.9, 1.1e6), "log", 329, "x", False)] == seven[::2]
+    assert labels((0.9, 1.1e6), "log", 330, "x") == seven and labels((0.9, 1.1e6), "log", 329, "x") == seven[::2]
     monkeypatch.setattr(layout, "log_ticks", lambda *_: [9.999999999999999e-06, 1000.0000000000001])
-    assert [value for value, _ in layout._ticks((1e-6, 1e4), "log", 330, "x", False)] == [1e-5, 1000]
+    assert layout._ticks((1e-6, 1e4), "log", 330, "x", False) == [(1e-5, "1e−5"), (1000, "1000")], "on any processor"
 
 
 @pytest.mark.parametrize("count", [2, 5, 8, 13])
@@ -615,39 +593,27 @@ def test_y_grows_upward_except_in_bare_panels_and_logs_are_taken():
     assert to_pixels(panel | {"bare": True}, 1e-2, 0.5) == pytest.approx((60, 70))
 
 
-def drawn(*these, size=100, yscale="linear", ylim=(0, 10)):
-    """The picture of marks on a square of size pixels without axes, 1.5 dots per pixel, as RGB."""
-    panel = {"box": [0, 0, size, size], "xlim": (0, 10), "ylim": ylim, "xscale": "linear", "yscale": yscale}
-    panel |= {"title": "", "bare": True}
-    bare = any(KINDS[mark.kind].bare for mark in these)
-    marks = simple(lambda n: list(these), panels=Panel(bare=bare)).marks_at()
-    png = draw_png({"width": size, "height": size, "panels": [panel]}, marks)
-    return np.asarray(Image.open(io.BytesIO(png)).convert("RGB"), dtype=int)
-
-
 CROSSING = [
     lines([0, 10], [5, 5]),
     points([5], [5], size=15, color="orange"),
     bars([3, 7], [8], color="teal"),
     arrows([5], [1], [0], [8], color="red"),
-    text(5, 5, "■■■■", align="middle"),
+    text(5, 5, "words", align="middle"),
 ]
 
 
-def test_later_marks_lie_above_earlier_ones():
-    for first, second in itertools.pairwise(CROSSING):
-        assert not np.array_equal(drawn(first, second), drawn(second, first)), (first.kind, second.kind)
-
-
-def test_a_picture_ignores_earlier_settings():
+def test_later_marks_lie_above_and_earlier_settings_change_nothing():
     """`new_figure` raises the size of words, which the heads of arrows follow; a learner may set anything."""
     import matplotlib
 
+    explorer = simple(lambda n: CROSSING)
+    assert explorer._png
+    _, artists = draw_figure(explorer._spec, explorer.marks_at())
+    orders = [mark[0].get_zorder() for mark in artists if not hasattr(mark, "patches")]
+    assert orders == sorted(orders)
     with matplotlib.rc_context():
-        matplotlib.rcdefaults()
-        before = drawn(*CROSSING)
         matplotlib.rcParams.update({"font.size": 30, "lines.linewidth": 9, "savefig.bbox": "tight", "axes.grid": True})
-        assert np.array_equal(drawn(*CROSSING), before)
+        assert draw_png(explorer._spec, explorer.marks_at()) == explorer._png
         assert matplotlib.rcParams["font.size"] == 30, "and the picture leaves the settings as they were"
 
 
