@@ -151,9 +151,8 @@ def test_the_view_in_space_holds_data_and_axes(marks, low, high, radius):
 
 def test_a_sphere_around_everything_fills_its_panel():
     _, panel = in_space(points3([1, 3], [1, 3], [1, 3]), title="t", view=(0, 0))
-    assert panel["box"] == [4, 30, 672, 264]
     x, y, z = panel["space"]["center"]
-    assert project(panel, x, y, z) == pytest.approx((340, 162, 0))
+    assert panel["box"] == [4, 30, 672, 264] and project(panel, x, y, z) == pytest.approx((340, 162, 0))
     assert project(panel, x, y + panel["space"]["radius"], z)[0] == pytest.approx(340 + 132 - 22)  # for the names
 
 
