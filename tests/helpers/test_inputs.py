@@ -443,7 +443,7 @@ def test_slider_values_make_a_control_or_a_sentence(values):
         ({"sliders": {"n": 5}}, "slider 'n' needs a list of values"),
         ({"sliders": {"n": np.eye(2)}}, "slider 'n' has an array of float64 with shape"),
         ({"sliders": {"n": [None, 1]}}, "slider 'n' has None as a value, expected numbers or words"),
-        ({"sliders": {"n": itertools.count()}}, "5,001 slider positions, expected at most 5,000"),
+        ({"sliders": {"n": itertools.count()}}, "slider 'n' needs a list of values"),
         ({"sliders": {"n": range(10**12)}}, "1,000,000,000,000 slider positions"),
         ({"sliders": {3: [1, 2]}}, "a slider is named 3, expected a word"),
         ({"sliders": {" ": [1, 2]}}, "a slider is named ' ', expected a word"),
