@@ -19,7 +19,7 @@ import {{ nearest, placeOf, placesOf, step }} from {(EXPLORER / "nearest.js").as
 import {{ readFileSync }} from "node:fs";
 
 const bytes = (text) => new DataView(Uint8Array.from(Buffer.from(text, "base64")).buffer);
-const {{ stages, what }} = JSON.parse(readFileSync(0, "utf8"));
+const {{ stages, keys }} = JSON.parse(readFileSync(0, "utf8"));
 const found = [];
 for (const {{ spec, data }} of stages) {{
   const model = {{ get: (name) => (name === "spec" ? spec : data.map(bytes)) }};
@@ -28,7 +28,7 @@ for (const {{ spec, data }} of stages) {{
   for (const mark of readMarks(model).filter(({{ kind }}) => kind === "handle")) {{
     for (const layout of readLayouts(spec)) {{
       const places = pixels(layout.panels[mark.panel]);
-      found.push(...what_is_found(mark, all, sizes, places, layout));
+      for (const choices of all) found.push(...what_is_found(mark, choices, sizes, places, layout));
     }}
   }}
 }}
@@ -37,35 +37,28 @@ console.log(JSON.stringify(found));
 
 # Positions at whose place a handle lands on another one, wherever it comes from.
 UNREACHED = """
-function what_is_found(mark, all, sizes, places, layout) {
-  const missed = [];
-  for (const choices of all) {
-    const { x, y } = placeOf(mark, choices, sizes, places);
-    const reached = placesOf(mark, choices, sizes, places);
-    for (const from of [reached[0], reached[reached.length - 1]]) {
-      const to = nearest(reached, from, x, y).choices;
-      if (String(to) !== String(choices)) missed.push([layout.width, choices, to]);
-    }
-  }
-  return missed;
+function what_is_found(mark, choices, sizes, places, layout) {
+  const { x, y } = placeOf(mark, choices, sizes, places);
+  const reached = placesOf(mark, choices, sizes, places);
+  const ends = [reached[0], reached[reached.length - 1]].map((from) => nearest(reached, from, x, y).choices);
+  return ends.filter((to) => String(to) !== String(choices)).map((to) => [layout.width, choices, to]);
 }
 """
 
 # Where each key leads from each position, in the first layout.
 STEPS = """
-function what_is_found(mark, all, sizes, places, layout) {
-  if (layout.number) return [];
-  return all.map((choices) => [choices, Object.fromEntries(what.map((key) =>
-    [key, step(key, mark, choices, sizes, places)?.choices ?? null]))]);
+function what_is_found(mark, choices, sizes, places, layout) {
+  const leads = (key) => [key, step(key, mark, choices, sizes, places)?.choices ?? null];
+  return layout.number ? [] : [[choices, Object.fromEntries(keys.map(leads))]];
 }
 """
 
 
-def run(part, stages, what=None):
+def run(part, stages, keys=()):
     """What a part finds. stages: (spec, blocks of bytes) of explorers."""
     packed = [{"spec": spec, "data": [base64.b64encode(bytes(b)).decode() for b in data]} for spec, data in stages]
     command = [NODE, "--input-type=module", "--eval", SOURCE + part]
-    sent = json.dumps({"stages": packed, "what": what})
+    sent = json.dumps({"stages": packed, "keys": list(keys)})
     done = subprocess.run(command, input=sent, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

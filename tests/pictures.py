@@ -56,11 +56,6 @@ def shown_by(names, models):
     return found
 
 
-def unit_of_pixel(panel):
-    """How long a pixel is in a panel in space, of any coordinate."""
-    return 2 * panel["space"]["radius"] / min(panel["box"][2:])
-
-
 def places(spec, frames):
     """Where the marks of every position lie, in pixels; the values of cells in hundredths of the whole scale.
 
@@ -69,21 +64,21 @@ def places(spec, frames):
     found = []
     for mark, arrays in zip(spec["marks"], frames, strict=True):
         panel = spec["panels"][mark["panel"]]
-        arrays = {name: array for name, array in arrays.items() if not name.startswith("label_")}
-        if mark["kind"] == "bars":
-            arrays |= {"x": arrays.pop("edges"), "y": arrays.pop("height")}
         if mark["kind"] == "arrows":
-            arrays |= {"dx": arrays["x"] + arrays["dx"], "dy": arrays["y"] + arrays["dy"]}
+            arrays = arrays | {"dx": arrays["x"] + arrays["dx"], "dy": arrays["y"] + arrays["dy"]}
         for name, values in arrays.items():
-            if name in "xyz" and "space" in panel:
-                values = values.astype(float) / unit_of_pixel(panel)
-            elif name[-1] in "xy":
-                pixels = x_to_pixels if name[-1] == "x" else y_to_pixels
-                values = pixels(panel, values.astype(float))
-            elif name in ("values", "outline"):
-                values = 100 * values.astype(float) / (name == "values" and mark["limit"] or 1)
-            elif name == "string":
+            if name.startswith("label_"):
+                continue
+            if name == "string":
                 values = np.array(mark["strings"])[values]
+            elif "space" in panel:
+                values = values * (min(panel["box"][2:]) / 2 / panel["space"]["radius"])
+            elif name in ("x", "dx", "edges"):
+                values = x_to_pixels(panel, values.astype(float))
+            elif name in ("y", "dy", "height"):
+                values = y_to_pixels(panel, values.astype(float))
+            else:  # values and outlines of cells
+                values = 100 * values.astype(float) / (name == "values" and mark["limit"] or 1)
             found.append((mark["kind"], name, values))
     return found
 

@@ -145,7 +145,6 @@ interface MarkStyle {
   limit?: number;
   digits?: number | null;
   names?: string[] | null;
-  columns?: number;
   moves?: number[];
   strings: string[];
 }
@@ -162,7 +161,7 @@ interface Spec {
   marks: (MarkStyle & { arrays: PackedArray[] })[];
   names: string[];
   options: string[][];
-  kinds: ("slider" | "menu" | "checkbox")[];
+  kinds: ("slider" | "menu")[];
   play?: number;
 }
 

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from helpers.widgets.widget_code import read_bundle
-from tests.shared import ROOT, for_each
+from tests.shared import ROOT
 
 AUTHOR = ROOT / "tools" / "author" / "bundle"
 BUNDLES = sorted(
@@ -19,7 +19,6 @@ BUNDLES = sorted(
     ]
 )
 NPM = shutil.which("npm")
-every_bundle = for_each("path", BUNDLES, ids=lambda path: path.name)
 
 
 def sources_of(path):
@@ -32,30 +31,20 @@ def sources_of(path):
 def imported(path):
     """The modules and style sheets that a source imports."""
     names = re.findall(r"""(?:^import|^export|^@import|\bfrom)\s+["'](\.[^"']+)["']""", path.read_text("utf-8"), re.M)
-    return [(path.parent / name).resolve() for name in names]
+    return {(path.parent / name).resolve() for name in names}
 
 
-@every_bundle
-def test_a_bundle_is_built_from_its_present_sources(path):
+@pytest.mark.parametrize("path", BUNDLES, ids=lambda path: path.name)
+def test_a_bundle_is_built_from_all_its_present_sources(path):
     fingerprint, names = sources_of(path)
-    hashed = hashlib.sha256()
-    for name in names:
-        hashed.update(f"{name}\0{(ROOT / name).read_text(encoding='utf-8')}\0".encode())
-    assert hashed.hexdigest()[:16] == fingerprint, f"{path.name} is old: run `make bundle`"
-
-
-@every_bundle
-def test_a_bundle_names_all_imported_sources(path):
-    _, names = sources_of(path)
+    texts = [f"{name}\0{(ROOT / name).read_text(encoding='utf-8')}\0" for name in names]
+    assert hashlib.sha256("".join(texts).encode()).hexdigest()[:16] == fingerprint, f"{path.name} is old: `make bundle`"
     sources = {(ROOT / name).resolve() for name in names}
-    assert {found for source in sources if source.suffix != ".mjs" for found in imported(source)} <= sources
+    assert set().union(*(imported(source) for source in sources if source.suffix != ".mjs")) <= sources
 
 
-def test_the_first_line_is_not_sent():
+def test_every_module_is_part_of_a_bundle_whose_first_line_is_not_sent():
     assert "make bundle" not in read_bundle("stage.js")
-
-
-def test_every_module_is_part_of_a_bundle():
     bundled = {name for path in BUNDLES for name in sources_of(path)[1]}
     modules = {path.relative_to(ROOT).as_posix() for path in (ROOT / "helpers").rglob("*.js")}
     assert {name for name in modules if "/bundle/" not in name} <= bundled

@@ -291,7 +291,7 @@ def test_an_explorer_draws_finite_numbers_and_refuses_the_rest(value):
     ("arguments", "message"),
     [
         ({"sliders": {"n": 5}}, r"slider 'n' needs a list of values, as in {'n': \[1, 2, 3\]}"),
-        ({"sliders": {"n": itertools.count()}}, "5,001 slider positions, expected at most 5,000"),
+        ({"sliders": {"n": itertools.count()}}, "slider 'n' needs a list of values"),
         ({"sliders": {"n": range(10**12)}}, "1,000,000,000,000 slider positions"),
         ({"sliders": {3: [1, 2]}}, "a slider is named 3, expected a word"),
         ({"start": [1]}, "start is a list of length 1, expected a dict"),

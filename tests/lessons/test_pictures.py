@@ -23,14 +23,13 @@ from tests.pictures import (
     pictures_in,
     pixels,
     pngs,
-    unit_of_pixel,
 )
-from tests.shared import EXAMPLES, LESSONS, decode_frames, in_every_lesson, read, run_lesson
+from tests.shared import EVERYTHING, EXAMPLES, LESSONS, decode_frames, every_lesson, read, run_lesson
 from tests.watch import watched
 
-# Each lesson is run once more for this: two in `make test`, all in `make test-everything`; test_processors.py
-# compares the pictures of all.
-RUN = EXAMPLES
+# Each lesson is run once more for this: one in `make test`, all in `make test-everything`; test_processors.py compares
+# the pictures of all.
+RUN = LESSONS if EVERYTHING else EXAMPLES[:1]
 
 
 @functools.cache
@@ -56,63 +55,60 @@ def run(request):
             explorers = [value for value in run_lesson(request.param) if isinstance(value, Explorer)]
     stages = [(e.stage.spec, e.stage.data, e.stage.captions, bytes(e.stage.caption_of)) for e in explorers]
     stills = [explorer._repr_mimebundle_()[0] for explorer in explorers]
-    return Run(pictures_in(read(request.param)), Pictures(stages, stills, figures), explorers, touched)
+    return Run(stored_in(request.param), Pictures(stages, stills, figures), explorers, touched)
 
 
-def test_a_lesson_opens_no_socket_program_or_file(run):
-    assert run.touched == []
-
-
-# ------------------------------------------------------------------------------------- the same as what is stored
-
-
-def test_explorers_draw_what_the_lesson_stores(run):
+def test_a_lesson_draws_what_it_stores_and_opens_nothing(run):
     assert changed_explorers(run.stored, run.now) == [], "run `make notebooks`"
+    assert changed_figures(run.stored, run.now) == [], "run `make notebooks`"
+    if SAME_PIXELS:  # else another matplotlib than that of requirements.lock, or another system
+        assert changed_pixels(run.stored, run.now) == [], "run `make notebooks`"
+    assert [still["text/plain"] for still in run.now.stills] == [explorer.caption_at() for explorer in run.explorers]
+    assert run.touched == [], "no socket, program or file"
 
 
-@in_every_lesson
-def test_a_mark_moved_a_little_is_noticed(lesson):
+def test_every_position_is_sent_as_it_is_computed_again(run):
+    for explorer in run.explorers:
+        frames = decode_frames(explorer.stage.spec, explorer.stage.data)
+        for index, position in list(enumerate(explorer.positions()))[::5]:
+            for mark, data in zip(explorer.compute(**position), frames, strict=True):
+                for name, array in mark.arrays.items():
+                    np.testing.assert_allclose(data[name][index], array, rtol=1e-5, atol=1e-6)
+
+
+def test_controls_change_picture_and_caption_at_once(run):
+    """What a learner sees who tries one control after the other."""
+    for explorer in run.explorers:
+        for name, options in explorer.sliders.items():
+            values = list(options.values())
+            k = values.index(explorer.start[name])
+            moved = {name: values[k + 1 if k + 1 < len(values) else k - 1]}
+            assert explorer.caption_at(**moved) != explorer.caption_at(), f"slider {name} leaves the caption"
+            pairs = zip(explorer.marks_at(), explorer.marks_at(**moved), strict=True)
+            same = [np.array_equal(old["data"][a], new["data"][a]) for old, new in pairs for a in old["data"]]
+            assert not all(same), f"slider {name} leaves the picture"
+
+
+# ----------------------------------------------------------------------------------- whether a change is noticed
+
+
+def test_a_mark_moved_a_little_is_noticed():
     """By three pixels, or three hundredths of what a cell's color can show."""
-    stored = stored_in(lesson)
-    for spec, data, _, _ in stored.stages:
+    for spec, data, *_ in stored_in(LESSONS[1]).stages:
         frames = decode_frames(spec, data)
         for k, (mark, arrays) in enumerate(zip(spec["marks"], frames, strict=True)):
-            panel = spec["panels"][mark["panel"]]
-            for name, values in arrays.items():
-                if name.startswith("label_"):
-                    continue
-                if name in ("outline", "string"):
-                    amount = 1
-                elif name == "values":
-                    amount = 0.03 * mark["limit"] if mark["limit"] else 1
-                elif "space" in panel:
-                    amount = 3 * unit_of_pixel(panel)
-                else:
-                    axis = "x" if name in ("x", "dx", "edges") else "y"
-                    (low, high), size = panel[f"{axis}lim"], panel["box"][2 if axis == "x" else 3]
-                    amount = 3 * (high - low) / size
-                    if panel[f"{axis}scale"] == "log":
-                        amount = values[0] * ((high / low) ** (3 / size) - 1)
+            for name in arrays.keys() - {"string"}:
                 other = deepcopy(frames)
-                other[k][name] = values.astype(int if name == "string" else float)
-                other[k][name][0] += amount
-                if name == "string":
-                    other[k][name] %= len(mark["strings"])
-                if name != "string" or len(mark["strings"]) > 1:
-                    assert moved_marks(spec, frames, other), (mark["kind"], name)
-
-
-def test_figures_draw_what_the_lesson_stores(run):
-    assert changed_figures(run.stored, run.now) == [], "run `make notebooks`"
-
-
-@pytest.mark.skipif(not SAME_PIXELS, reason="another matplotlib than that of requirements.lock, or another system")
-def test_each_png_shows_the_stored_pixels(run):
-    assert changed_pixels(run.stored, run.now) == [], "run `make notebooks`"
+                axis = {"dx": "x", "dy": "y", "edges": "x", "height": "y"}.get(name, name)
+                panel = spec["panels"][mark["panel"]]
+                unit = np.ptp(panel[f"{axis}lim"]) / panel["box"][2 if axis == "x" else 3] if axis in "xy" else 1
+                other[k][name] = arrays[name].astype(float)
+                other[k][name][0] += 3 * unit if name != "values" else 0.03 * (mark["limit"] or 40)
+                assert bool(moved_marks(spec, frames, other)) != name.startswith("label_"), (mark["kind"], name)
 
 
 def test_changed_points_limits_or_sizes_of_figures_show():
-    stored = pictures_in(read(LESSONS[0]))
+    stored = stored_in(LESSONS[0])
 
     def changes(alter):
         other = deepcopy(stored)
@@ -130,34 +126,29 @@ def test_changed_points_limits_or_sizes_of_figures_show():
     assert changes(lambda data, metadata: data.update({"image/png": stored.stills[0]["image/png"]})) == (0, 1)
 
 
-@in_every_lesson
-def test_pictures_cut_no_words_at_their_edges(lesson):
-    stored = stored_in(lesson)
-    for png in pngs(stored):
-        picture = pixels(png)
-        assert all((edge == 255).all() for edge in (picture[0], picture[-1], picture[:, 0], picture[:, -1]))
-
-
 # ---------------------------------------------------------------------------------- what is stored, by itself
 
 
-@in_every_lesson
-def test_something_is_drawn_in_every_axes(lesson):
+@every_lesson
+def test_stored_pictures_are_whole_and_described(lesson):
     stored = stored_in(lesson)
-    assert all(axes["artists"] for _, metadata in stored.figures for axes in metadata["drawn"])
+    for png in map(pixels, pngs(stored)):
+        assert all((edge == 255).all() for edge in (png[0], png[-1], png[:, 0], png[:, -1])), "words cut at an edge"
+    for data, metadata in stored.figures:
+        assert all(axes["artists"] for axes in metadata["drawn"]), "something is drawn in every axes"
+        # For those who cannot see it; the browser tests know by this rule that an image has its words below it.
+        assert len(data["text/plain"].split()) > 5, "a figure's caption says what it shows"
+    for still, (_, data, captions, _) in zip(stored.stills, stored.stages, strict=True):
+        assert pixels(still["image/png"]).mean(axis=2).std() > 3, "the static picture is blank"
+        assert sum(map(len, data)) <= 200_000
+        for caption in captions:
+            assert len(caption) <= 200 and "\n" not in caption, caption
+            assert not {"nan", "inf"} & set(caption.lower().split()) and any(map(str.isdigit, caption)), caption
 
 
-@in_every_lesson
-def test_figures_are_described_in_over_five_words(lesson):
-    """For those who cannot see it; the browser tests know by this rule that an image has its words below it."""
-    stored = stored_in(lesson)
-    assert [data["text/plain"] for data, _ in stored.figures if len(data["text/plain"].split()) <= 5] == []
-
-
-@in_every_lesson
+@every_lesson
 def test_no_explorer_draws_outside_its_panel(lesson):
-    stored = stored_in(lesson)
-    for spec, data, _, _ in stored.stages:
+    for spec, data, *_ in stored_in(lesson).stages:
         for mark, arrays in zip(spec["marks"], decode_frames(spec, data), strict=True):
             panel = spec["panels"][mark["panel"]]
             if "space" in panel:
@@ -168,61 +159,8 @@ def test_no_explorer_draws_outside_its_panel(lesson):
             for axis, name in (("x", "edges"), ("y", "height")):
                 low, high = panel[f"{axis}lim"]
                 values = arrays[name if mark["kind"] == "bars" else axis]
-                inside = (low * 0.95, high * 1.05)
-                if panel[f"{axis}scale"] == "linear":
-                    inside = (low - 0.01 * (high - low), high + 0.01 * (high - low))
-                outside = ((values < inside[0]) | (values > inside[1])).any(axis=1)
-                assert np.flatnonzero(outside).tolist() == [], (mark["kind"], axis)
-
-
-@in_every_lesson
-def test_captions_are_one_short_line_of_real_numbers(lesson):
-    stored = stored_in(lesson)
-    for _, _, captions, _ in stored.stages:
-        for caption in captions:
-            assert len(caption) <= 200 and "\n" not in caption, caption
-            assert "nan" not in caption.lower().split() and "inf" not in caption.lower().split(), caption
-            assert any(character.isdigit() for character in caption), caption
-
-
-@in_every_lesson
-def test_an_explorer_stores_a_small_picture(lesson):
-    stored = stored_in(lesson)
-    for still, (_, data, _, _) in zip(stored.stills, stored.stages, strict=True):
-        assert pixels(still["image/png"]).mean(axis=2).std() > 3, "the static picture is blank"
-        assert sum(map(len, data)) <= 200_000
-
-
-# -------------------------------------------------------------------------------------- the explorers by themselves
-
-
-def test_every_position_is_finite_deterministic_and_sent_unchanged(run):
-    for explorer in run.explorers:
-        frames = decode_frames(explorer.stage.spec, explorer.stage.data)
-        for index, position in enumerate(explorer.positions()):
-            for mark, data in zip(explorer.compute(**position), frames, strict=True):
-                for name, array in mark.arrays.items():
-                    assert np.isfinite(data[name][index]).all()
-                    np.testing.assert_allclose(data[name][index], array, rtol=1e-5, atol=1e-6)
-
-
-def test_controls_change_picture_and_caption_at_once(run):
-    """What a learner sees who tries one control after the other."""
-    for explorer in run.explorers:
-        first = explorer.start
-        for name, options in explorer.sliders.items():
-            values = list(options.values())
-            k = values.index(first[name])
-            moved = {name: values[k + 1 if k + 1 < len(values) else k - 1]}
-            assert explorer.caption_at(**moved) != explorer.caption_at(), f"slider {name} leaves the caption"
-            before, after = explorer.marks_at(), explorer.marks_at(**moved)
-            same = [
-                np.array_equal(b["data"][a], m["data"][a])
-                for b, m in zip(before, after, strict=True)
-                for a in b["data"]
-            ]
-            assert not all(same), f"slider {name} leaves the picture"
-
-
-def test_without_widgets_the_first_caption_stands(run):
-    assert [still["text/plain"] for still in run.now.stills] == [explorer.caption_at() for explorer in run.explorers]
+                linear = panel[f"{axis}scale"] == "linear"
+                least, most = (
+                    (low - 0.01 * (high - low), high + 0.01 * (high - low)) if linear else (low * 0.95, high * 1.05)
+                )
+                assert least <= values.min() and values.max() <= most, (mark["kind"], axis)

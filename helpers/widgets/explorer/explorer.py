@@ -2,9 +2,8 @@
 
 import sys
 from base64 import b64encode
-from collections.abc import Sized
 from functools import cached_property
-from itertools import islice, product
+from itertools import product
 from math import isclose
 
 import ipywidgets as widgets
@@ -15,7 +14,7 @@ from ...checks import describe
 from ...formatting import format_value
 from ..widget_code import LoadedWidget, read_bundle
 from .labels import place_labels
-from .layout import WIDTH, all_layouts, lay_out_widths
+from .layout import WIDTH, ExplorerError, all_layouts, lay_out_widths
 from .marks import KINDS, Mark, Panel, Panel3D
 from .picture import draw_png
 
@@ -36,17 +35,17 @@ class Stage(LoadedWidget):
     captions = traitlets.List().tag(sync=True)
     caption_of = traitlets.Bytes().tag(sync=True)  # uint16: slider position -> caption
     # One per control: which of its values is chosen. The browser links them to the controls.
-    at_0 = traitlets.Any(0).tag(sync=True)
-    at_1 = traitlets.Any(0).tag(sync=True)
-    at_2 = traitlets.Any(0).tag(sync=True)
-    at_3 = traitlets.Any(0).tag(sync=True)
+    at_0 = traitlets.Int(0).tag(sync=True)
+    at_1 = traitlets.Int(0).tag(sync=True)
+    at_2 = traitlets.Int(0).tag(sync=True)
+    at_3 = traitlets.Int(0).tag(sync=True)
 
 
 class Explorer(widgets.VBox):
     """Sliders that choose one of many pictures computed in advance.
 
-    sliders: {name: values}, 1 to 4 of them. Numbers become a slider, strings a menu, [False, True] a check box;
-        {label: value} names the values. `compute` and `caption` get one value of each, by name.
+    sliders: {name: values}, 1 to 4 of them. Numbers become a slider, strings a menu; {label: value} names the values.
+        `compute` and `caption` get one value of each, by name.
     compute: function of the slider values to a list of marks (`lines`, `bars`, `points`, `cells`, `arrows`, `text`,
         `handle`; in a Panel3D `points3`, `lines3`, `surface3`), called once for every position when the cell runs.
         Every frame has the same marks with arrays of the same shapes; all numbers are finite.
@@ -65,43 +64,35 @@ class Explorer(widgets.VBox):
         self.sliders = _read_sliders(sliders)
         self.panels = _read_panels(panels)
         if isinstance(height, bool) or not isinstance(height, (int, float)) or not 60 <= height <= 2000:
-            raise ValueError(f"Explorer: height is {height!r}, expected 60 to 2000 pixels")
+            raise ExplorerError(f"height is {height!r}, expected 60 to 2000 pixels")
         if play is not None and play not in self.sliders:
-            raise ValueError(f"Explorer: play is {play!r}, expected one of {list(self.sliders)}")
+            raise ExplorerError(f"play is {play!r}, expected one of {list(self.sliders)}")
         self._play = play
         self.compute, self.caption = compute, caption
         named = {} if start is None else start
         self._start = dict.fromkeys(self.sliders, 0) | _read_position(named, self.sliders, "start")
         frames, texts, count = [], [], 0
-        for position in self.positions():
-            where = describe_position(position, self.sliders)
+        for position, where in zip(self.positions(), _positions_in_words(self.sliders), strict=True):
             frames.append(_compute_frame(compute, position, where))
             texts.append(_compute_caption(caption, position, where))
             _check_frame(frames[-1], frames[0], where, len(self.panels), self.sliders)
             count += sum(array.size for mark in frames[-1] for array in mark.arrays.values())
             if count > MAX_NUMBERS:
-                raise ValueError(f"Explorer: over {MAX_NUMBERS:,} numbers at {where}; draw fewer or use fewer values")
+                raise ExplorerError(f"over {MAX_NUMBERS:,} numbers at {where}; draw fewer or use fewer values")
         self.marks = _stack(frames)
         self.captions, self._caption_of = _unique(texts)
         self._spec = lay_out_widths(self.panels, self.marks, height)
         self._add_label_places(len(frames))
         self.stage = self._make_stage()
-        longest = max(map(len, self.sliders))
-        controls = [_make_control(name, self.sliders[name], self._start[name], longest) for name in self.sliders]
-        row = widgets.HBox(controls)
+        row = widgets.HBox(_make_controls(self.sliders, self._start))
         row.add_class("explorer-controls")
         super().__init__([row, self.stage])
         self.add_class("explorer")
-        for k, control in enumerate(controls):
-            source = "value" if isinstance(control, widgets.Checkbox) else "index"
-            # What the picture itself moves goes both ways.
-            link = widgets.jslink if list(self.sliders)[k] in self._moved() else widgets.jsdlink
-            link((control, source), (self.stage, f"at_{k}"))
-
-    def _moved(self):
-        """Names of the sliders that a handle or the play button moves; None stands for no play button."""
-        moves = [name for mark in self.marks for name in mark["style"].get("moves", ())]
-        return {*moves, self._play}
+        moved = {play, *(name for mark in self.marks for name in mark["style"].get("moves", ()))}
+        for k, (name, control) in enumerate(zip(self.sliders, row.children, strict=True)):
+            # What a handle or the play button moves goes both ways.
+            link = widgets.jslink if name in moved else widgets.jsdlink
+            link((control, "index"), (self.stage, f"at_{k}"))
 
     def positions(self):
         """Every slider position as {name: value}, the last slider fastest."""
@@ -111,10 +102,7 @@ class Explorer(widgets.VBox):
     def _index(self, position):
         """Number of a slider position in the order of `positions`; sliders not named stay at the first view."""
         chosen = self._start | _read_position(position, self.sliders, "the position")
-        index = 0
-        for name, options in self.sliders.items():
-            index = index * len(options) + chosen[name]
-        return index
+        return np.ravel_multi_index(list(chosen.values()), [len(options) for options in self.sliders.values()])
 
     @property
     def start(self):
@@ -144,13 +132,13 @@ class Explorer(widgets.VBox):
                 named = [mark for mark in here if mark["style"].get("label") and not KINDS[mark["kind"]].space]
                 places = _label_places(panel, here, count) if named else ()
                 for mark, own in zip(named, zip(*places, strict=True), strict=True):
-                    mark["label_places"] = {**mark.get("label_places", {}), f"label_{number}": np.array(own)}
+                    mark["label_places"][f"label_{number}"] = np.array(own)
 
     def _make_stage(self):
         """Pack the frames for the browser."""
         packed, data = [], []
         for mark in self.marks:
-            arrays = mark["data"] | mark.get("label_places", {})
+            arrays = mark["data"] | mark["label_places"]
             strings, codes = _unique(mark["strings"])
             if mark["kind"] == "text":
                 arrays["string"] = np.array(codes)[:, None]
@@ -165,66 +153,49 @@ class Explorer(widgets.VBox):
                 packed[-1]["arrays"].append({"name": name, "size": size, **types})
         size = sum(map(len, data))
         if size > MAX_BYTES:
-            raise ValueError(f"Explorer: frames of {size:,} bytes, expected at most {MAX_BYTES:,}; use fewer values")
-        options = [list(o) for o in self.sliders.values()]
-        kinds = [_kind(o) for o in self.sliders.values()]
-        return Stage(
-            spec={
-                **self._spec,
-                "marks": packed,
-                "names": [_shown(name) for name in self.sliders],
-                "options": options,
-                "kinds": kinds,
-                **({} if self._play is None else {"play": list(self.sliders).index(self._play)}),
-            },
-            data=data,
-            captions=self.captions,
-            caption_of=np.array(self._caption_of, dtype="<u2").tobytes(),
-            **{f"at_{k}": v for k, v in enumerate(self._start.values())},
-        )
+            raise ExplorerError(f"frames of {size:,} bytes, expected at most {MAX_BYTES:,}; use fewer values")
+        spec = {
+            **self._spec,
+            "marks": packed,
+            "names": [_shown(name) for name in self.sliders],
+            "options": [list(options) for options in self.sliders.values()],
+            "kinds": [_kind(options) for options in self.sliders.values()],
+            **({} if self._play is None else {"play": list(self.sliders).index(self._play)}),
+        }
+        caption_of = np.array(self._caption_of, dtype="<u2").tobytes()
+        chosen = {f"at_{k}": value for k, value in enumerate(self._start.values())}
+        return Stage(spec=spec, data=data, captions=self.captions, caption_of=caption_of, **chosen)
 
     def _repr_mimebundle_(self, **kwargs):
-        """The live widget first; for places that show none its caption and, where matplotlib is at hand, a picture.
-
-        A kernel in the browser makes no picture: it would have to load matplotlib for what nobody sees.
-        """
-        live, caption = super()._repr_mimebundle_(**kwargs), self.caption_at()
-        data, metadata = {**live, "text/plain": caption}, {}
-        if sys.platform != "emscripten" and _has_matplotlib():
+        """The live widget first; for places that show none its caption and a picture."""
+        caption = self.caption_at()
+        data, metadata = {**super()._repr_mimebundle_(**kwargs), "text/plain": caption}, {}
+        if sys.platform != "emscripten":  # in the browser, matplotlib would be loaded for what nobody sees
             data["image/png"] = b64encode(self._png).decode()
             metadata["image/png"] = {"alt": caption, "width": WIDTH}
         return data, metadata
 
 
-def _has_matplotlib():
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        return False
-    return True
-
-
-def describe_position(position, sliders):
-    """A slider position in words: "eps = 1e−5, n = 8"."""
-    named = {name: next(label for label, v in sliders[name].items() if v is value) for name, value in position.items()}
-    return ", ".join(f"{name} = {label}" for name, label in named.items())
+def _positions_in_words(sliders):
+    """Every slider position as in "eps = 1e−5, n = 8"."""
+    return map(", ".join, product(*([f"{name} = {label}" for label in options] for name, options in sliders.items())))
 
 
 def _read_sliders(sliders):
     """Every slider as {label: value}."""
     if not isinstance(sliders, dict) or not 1 <= len(sliders) <= 4:
-        raise ValueError("Explorer: expected a dict of 1 to 4 sliders, {name: values}")
+        raise ExplorerError("expected a dict of 1 to 4 sliders, {name: values}")
     read = {}
     for name, values in sliders.items():
         if not isinstance(name, str) or not name.strip():
-            raise ValueError(f"Explorer: a slider is named {name!r}, expected a word, an argument of compute")
+            raise ExplorerError(f"a slider is named {name!r}, expected a word, an argument of compute")
         if isinstance(values, dict):
             options = {str(label): value for label, value in values.items()}
         else:
             values = _read_values(name, values)
             options = {v if isinstance(v, str) else format_value(v): v for v in values}
         if len(options) < 2 or len(options) < len(values):
-            raise ValueError(f"Explorer: slider {name!r} needs at least two values with different labels")
+            raise ExplorerError(f"slider {name!r} needs at least two values with different labels")
         read[name] = options
     count = int(np.prod([len(options) for options in read.values()]))
     if count > MAX_POSITIONS:
@@ -233,45 +204,37 @@ def _read_sliders(sliders):
 
 
 def _too_many(count):
-    raise ValueError(f"Explorer: {count:,} slider positions, expected at most {MAX_POSITIONS:,}; use fewer values")
+    raise ExplorerError(f"{count:,} slider positions, expected at most {MAX_POSITIONS:,}; use fewer values")
 
 
 def _read_values(name, values):
     """The values of one slider as a list of Python's own numbers and words."""
-    try:
-        # At most one more than allowed, because an iterator may never end.
-        read = None if isinstance(values, (str, bytes)) else list(islice(values, MAX_POSITIONS + 1))
-        count = len(values if isinstance(values, Sized) else read)
-    except Exception:  # a number, a 0-d array, an object that refuses
-        read = None
-    if read is None:
-        raise ValueError(f"Explorer: slider {name!r} needs a list of values, as in {{{name!r}: [1, 2, 3]}}")
-    if count > MAX_POSITIONS:
-        _too_many(count)
-    values = [v.item() if isinstance(v, np.generic) else v for v in read]
+    if not isinstance(values, list | tuple | range | np.ndarray) or getattr(values, "ndim", 1) == 0:
+        raise ExplorerError(f"slider {name!r} needs a list of values, as in {{{name!r}: [1, 2, 3]}}")
+    if len(values) > MAX_POSITIONS:
+        _too_many(len(values))
+    values = [v.item() if isinstance(v, np.generic) else v for v in values]
     for v in values:
         if not isinstance(v, (bool, int, float, str)):
-            raise ValueError(
-                f"Explorer: slider {name!r} has {describe(v)} as a value, expected numbers or words; "
-                "other values need names, {label: value}"
-            )
+            what = f"slider {name!r} has {describe(v)} as a value, expected numbers or words"
+            raise ExplorerError(f"{what}; other values need names, {{label: value}}")
     return values
 
 
 def _read_panels(panels):
     panels = [Panel()] if panels is None else [panels] if isinstance(panels, Panel | Panel3D) else panels
     if not isinstance(panels, (list, tuple)) or not panels or not all(isinstance(p, Panel | Panel3D) for p in panels):
-        raise ValueError(f"Explorer: panels is {describe(panels)}, expected a Panel or a list of them")
+        raise ExplorerError(f"panels is {describe(panels)}, expected a Panel or a list of them")
     return list(panels)
 
 
 def _read_position(position, sliders, what):
     """{name: which of its values is chosen}, for the sliders that `position` names."""
     if not isinstance(position, dict):
-        raise ValueError(f"Explorer: {what} is {describe(position)}, expected a dict, {{name: value}}")
+        raise ExplorerError(f"{what} is {describe(position)}, expected a dict, {{name: value}}")
     for name in position:
         if name not in sliders:
-            raise ValueError(f"Explorer: {what} names {name!r}, expected one of {list(sliders)}")
+            raise ExplorerError(f"{what} names {name!r}, expected one of {list(sliders)}")
     return {name: _find(value, sliders[name]) for name, value in position.items()}
 
 
@@ -280,60 +243,59 @@ def _find(value, options):
     values = list(options.values())
     for k, v in enumerate(values):
         # Values that have names may be arrays, which == compares entry by entry.
-        if v is value or isinstance(v, (int, float, str)) and isinstance(value, type(v) | _NUMBERS) and v == value:
+        if v is value or isinstance(v, str | _NUMBERS) and isinstance(value, str | _NUMBERS) and v == value:
             return k
     if all(isinstance(v, _NUMBERS) for v in [value, *values]):
         nearest = min(range(len(values)), key=lambda k: abs(values[k] - value))
         if isclose(values[nearest], value, rel_tol=1e-6):
             return nearest
     shown = value if isinstance(value, (int, float, str)) else describe(value)
-    raise ValueError(f"Explorer: {shown!r} is not one of the slider's values {list(options)}")
+    raise ExplorerError(f"{shown!r} is not one of the slider's values {list(options)}")
 
 
 def _compute_frame(compute, position, where):
-    try:
-        frame = compute(**position)
-    except Exception as error:
-        raise ValueError(f"Explorer: compute failed at {where}: {type(error).__name__}: {error}") from error
+    frame = _call("compute", compute, position, where)
     frame = [frame] if isinstance(frame, Mark) else list(frame) if isinstance(frame, (list, tuple)) else frame
     if not isinstance(frame, list) or not frame or not all(isinstance(mark, Mark) for mark in frame):
-        raise ValueError(f"Explorer: compute returned {type(frame).__name__} at {where}, expected a list of marks")
+        raise ExplorerError(f"compute returned {type(frame).__name__} at {where}, expected a list of marks")
     return frame
 
 
 def _compute_caption(caption, position, where):
-    try:
-        words = caption(**position)
-    except Exception as error:
-        raise ValueError(f"Explorer: caption failed at {where}: {type(error).__name__}: {error}") from error
+    words = _call("caption", caption, position, where)
     if not isinstance(words, str) or not words.strip():
-        raise ValueError(f"Explorer: caption returned {words!r} at {where}, expected a sentence")
+        raise ExplorerError(f"caption returned {words!r} at {where}, expected a sentence")
     return words
+
+
+def _call(name, function, position, where):
+    try:
+        return function(**position)
+    except Exception as error:
+        raise ExplorerError(f"{name} failed at {where}: {type(error).__name__}: {error}") from error
 
 
 def _check_frame(frame, first, where, panels, sliders):
     """Every frame is finite and has the marks of the first one."""
     if len(frame) != len(first):
-        raise ValueError(f"Explorer: {len(frame)} marks at {where}, expected {len(first)} as in the first frame")
-    for k, mark in enumerate(frame):
-        model = first[k]
+        raise ExplorerError(f"{len(frame)} marks at {where}, expected {len(first)} as in the first frame")
+    for k, (mark, model) in enumerate(zip(frame, first, strict=True)):
         named = f"mark {k} ({mark.kind}) at {where}"
         if mark.kind != model.kind or mark.style != model.style:
-            raise ValueError(f"Explorer: {named} differs in kind or style from the first frame")
+            raise ExplorerError(f"{named} differs in kind or style from the first frame")
         if mark.style["panel"] not in range(panels):
-            raise ValueError(f"Explorer: {named} is for panel {mark.style['panel']!r}, but there are {panels}")
+            raise ExplorerError(f"{named} is for panel {mark.style['panel']!r}, but there are {panels}")
         for name in mark.style.get("moves", ()):
             if name not in sliders:
-                raise ValueError(f"Explorer: {named} moves {name!r}, expected one of {list(sliders)}")
+                raise ExplorerError(f"{named} moves {name!r}, expected one of {list(sliders)}")
         for name, array in mark.arrays.items():
-            if array.shape != model.arrays[name].shape:
-                raise ValueError(
-                    f"Explorer: {named} has {name} of shape {array.shape}, expected {model.arrays[name].shape}"
-                )
+            expected = model.arrays[name].shape
+            if array.shape != expected:
+                raise ExplorerError(f"{named} has {name} of shape {array.shape}, expected {expected}")
             if array.size == 0 or not np.isfinite(array).all():
-                raise ValueError(f"Explorer: {named} has an empty, NaN or infinite {name}")
+                raise ExplorerError(f"{named} has an empty, NaN or infinite {name}")
             if np.abs(array).max() > LARGEST:
-                raise ValueError(f"Explorer: {named} has {name} beyond {LARGEST:.0e}, more than a browser draws")
+                raise ExplorerError(f"{named} has {name} beyond {LARGEST:.0e}, more than a browser draws")
 
 
 def _stack(frames):
@@ -345,6 +307,7 @@ def _stack(frames):
             "style": mark.style,
             "data": {name: np.stack([frame[k].arrays[name] for frame in frames]) for name in mark.arrays},
             "strings": [frame[k].string for frame in frames],
+            "label_places": {},
         }
         for k, mark in enumerate(first)
     ]
@@ -357,7 +320,7 @@ def _frame(marks, index, layout=0):
             "style": mark["style"],
             "data": {name: array[index] for name, array in mark["data"].items()},
             "string": mark["strings"][index],
-            "label_at": mark["label_places"][f"label_{layout}"][index].tolist() if "label_places" in mark else None,
+            "label_at": mark["label_places"][f"label_{layout}"][index].tolist() if mark["label_places"] else None,
         }
         for mark in marks
     ]
@@ -393,21 +356,19 @@ def _unique(items):
 
 def _kind(options):
     """Which control suits the values."""
-    values = list(options.values())
-    if len(values) == 2 and values[0] is False and values[1] is True:  # 0 and 1 are equal to them, but numbers
-        return "checkbox"
-    return "menu" if all(isinstance(v, str) for v in values) else "slider"
+    return "menu" if all(isinstance(value, str) for value in options.values()) else "slider"
 
 
 def _shown(name):
     return name.replace("_", " ")
 
 
-def _make_control(name, options, start, longest):
-    named = {"description": _shown(name), "style": {"description_width": "initial"}}
-    if _kind(options) == "checkbox":
-        return widgets.Checkbox(value=bool(start), indent=False, **named)
-    named["style"] = {"description_width": f"{longest + 1}ch"}  # so that all handles begin below each other
-    choices = [(label, k) for k, label in enumerate(options)]
-    kind = widgets.Dropdown if _kind(options) == "menu" else widgets.SelectionSlider
-    return kind(options=choices, index=start, **named)
+def _make_controls(sliders, start):
+    # All names take the room of the longest, so that the handles begin below each other.
+    style = {"description_width": f"{max(map(len, sliders)) + 1}ch"}
+    made = []
+    for name, options in sliders.items():
+        kind = widgets.Dropdown if _kind(options) == "menu" else widgets.SelectionSlider
+        choices = [(label, k) for k, label in enumerate(options)]
+        made.append(kind(options=choices, index=start[name], description=_shown(name), style=style))
+    return made

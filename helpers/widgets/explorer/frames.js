@@ -1,10 +1,6 @@
 // What Python sends of an explorer, unpacked: the marks with their arrays, the layouts, and the numbers of one frame.
 
-/**
- * @param {DataView} view
- * @param {string} dtype
- * @returns {Row}
- */
+/** @param {DataView} view @param {string} dtype @returns {Row} */
 export function numbers(view, dtype) {
   const start = view.byteOffset;
   const bytes = /** @type {ArrayBuffer} */ (view.buffer.slice(start, start + view.byteLength));
@@ -14,9 +10,7 @@ export function numbers(view, dtype) {
 
 /**
  * Every mark of the spec with its arrays: the different rows of numbers, and which row each slider position shows.
- *
- * @param {Model} model
- * @returns {Mark[]}
+ * @param {Model} model @returns {Mark[]}
  */
 export function readMarks(model) {
   /** @type {DataView[]} */
@@ -36,10 +30,7 @@ export function readMarks(model) {
 
 /**
  * The numbers of one array in one frame.
- *
- * @param {Mark} mark
- * @param {string} name
- * @param {number} position
+ * @param {Mark} mark @param {string} name @param {number} position
  */
 export function at(mark, name, position) {
   const { rows, rowOf, size } = mark.arrays[name];
@@ -49,9 +40,7 @@ export function at(mark, name, position) {
 
 /**
  * The layouts that Python made, the widest first.
- *
- * @param {Spec} spec
- * @returns {Layout[]}
+ * @param {Spec} spec @returns {Layout[]}
  */
 export function readLayouts(spec) {
   const others = spec.others.map((other) => ({
@@ -64,7 +53,6 @@ export function readLayouts(spec) {
 
 /**
  * The number of the frame that these choices show: which value of each control, the last control fastest.
- *
  * @param {number[]} choices
  * @param {number[]} sizes how many values each control has
  */
@@ -78,9 +66,7 @@ function fraction(value, limits, scale) {
 
 /**
  * How a panel places its numbers, in pixels of the picture.
- *
- * @param {PanelLayout} panel
- * @returns {Places}
+ * @param {PanelLayout} panel @returns {Places}
  */
 export function pixels(panel) {
   const [left, top, width, height] = panel.box;

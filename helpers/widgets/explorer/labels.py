@@ -19,7 +19,7 @@ def place_labels(panel, marks):
     A negative dx means that the label ends there, left of the tip. marks: those of one panel in one frame.
     """
     named = [mark for mark in marks if mark["style"].get("label")]
-    tips = [_tip(panel, mark) for mark in named]
+    tips = [to_pixels(panel, *KINDS[mark["kind"]].tip(mark["data"])) for mark in named]
     gaps = [max(9, _radius(mark) + 5) for mark in named]
     lengths = [CHARACTER * len(mark["style"]["label"]) for mark in named]
     strokes = _strokes(panel, marks)
@@ -29,7 +29,8 @@ def place_labels(panel, marks):
         (x, y), best = tips[k], None
         for cost, side, middle in _candidates(middles[k]):
             near = x + side * gaps[k]
-            rectangle = (min(near, near + side * lengths[k]), middle, max(near, near + side * lengths[k]), middle)
+            far = near + side * lengths[k]
+            rectangle = min(near, far), max(near, far), middle
             hits = _hits(panel, rectangle, taken, strokes)
             if best is None or (hits, cost) < best[0]:
                 best = (hits, cost), (side * gaps[k], middle - y), rectangle
@@ -39,11 +40,6 @@ def place_labels(panel, marks):
         taken.append(rectangle)
         places[k] = (round(float(dx), 1), round(float(dy), 1))
     return places
-
-
-def _tip(panel, mark):
-    x, y = to_pixels(panel, *KINDS[mark["kind"]].tip(mark["data"]))
-    return float(x), float(y)
 
 
 def _radius(mark):
@@ -110,12 +106,12 @@ def _candidates(middle):
 
 
 def _hits(panel, rectangle, taken, strokes):
-    """How bad it is to write in a rectangle (x0, y, x1, y of its middle): 0 is free."""
-    x0, y, x1, _ = rectangle
+    """How bad it is to write in a rectangle (left, right, y of its middle): 0 is free."""
+    x0, x1, y = rectangle
     low, high = _heights(panel)
     left, right = panel["ends"]
     outside = not (low <= y <= high and left <= x0 and x1 <= right)
-    overlaps = sum(abs(y - other[1]) < LINE_HEIGHT - 0.1 and x0 < other[2] and other[0] < x1 for other in taken)
+    overlaps = sum(abs(y - middle) < LINE_HEIGHT - 0.1 and x0 < end and start < x1 for start, end, middle in taken)
     return 1000 * outside + 100 * overlaps + _crossings(strokes, x0 - 1, y - LINE_HEIGHT / 2, x1, y + LINE_HEIGHT / 2)
 
 

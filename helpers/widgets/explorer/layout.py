@@ -1,6 +1,7 @@
 """Where everything stands, in pixels: computed once, because limits and ticks are the same in every frame."""
 
 from math import ceil, cos, radians, sin
+from traceback import format_exception
 
 import numpy as np
 
@@ -23,8 +24,16 @@ STACKED = 0.75  # of the height is left for each of several rows of axes, so tha
 OUTER = ("box", "ends", "xlim", "ylim", "xticks", "yticks")  # what depends on the width of the picture
 
 
-class NoRoom(ValueError):
-    """The panels or their labels need more room than there is."""
+class ExplorerError(ValueError):
+    """What is wrong with an explorer, in one sentence that names the slider position where there is one."""
+
+    def __init__(self, words):
+        super().__init__(f"Explorer: {words}")
+
+    def _render_traceback_(self):
+        """What a notebook shows: the sentence; above it, of an error inside `compute`, where it arose."""
+        cause = self.__cause__
+        return [*([] if cause is None else format_exception(cause, limit=-1)), f"ValueError: {self}"]
 
 
 def transform(value, limits, scale):
@@ -35,20 +44,20 @@ def transform(value, limits, scale):
     return (value - low) / (high - low)
 
 
-def _in_panel(marks, panel_index):
-    return [mark for mark in marks if mark["style"]["panel"] == panel_index]
+def _in_panel(marks, index):
+    return [mark for mark in marks if mark["style"]["panel"] == index]
 
 
-def _range(marks, panel_index, axis, log):
+def _range(marks, index, axis, log):
     """Smallest and largest coordinate that any frame draws on this axis, with a little room."""
-    here = _in_panel(marks, panel_index)
+    here = _in_panel(marks, index)
     values = [array for mark in here for array in KINDS[mark["kind"]].extents(mark["data"], axis)]
     if not values:
         return 0.0, 1.0
     low, high = min(v.min() for v in values), max(v.max() for v in values)
     if log:
         if low <= 0:
-            raise ValueError(f"Explorer: panel {panel_index} has a log {axis} axis, but the data reach {low:g}")
+            raise ExplorerError(f"panel {index} has a log {axis} axis, but the data reach {low:g}")
         return low / 1.3, high * 1.3
     room = 0.06 * (high - low) or max(0.5, 1e-6 * abs(high))
     if all(KINDS[mark["kind"]].stands for mark in here):
@@ -56,21 +65,22 @@ def _range(marks, panel_index, axis, log):
     return low - room, high + room
 
 
-def _counts(marks, panel_index, axis):
+def _counts(marks, index, axis):
     """Whether this axis counts: all that stands on it in any frame are whole numbers, three or more of them."""
-    numbers = np.unique(np.concatenate([[], *(_stands_at(mark, axis) for mark in _in_panel(marks, panel_index))]))
+    numbers = np.unique(np.concatenate([[], *(_stands_at(mark, axis) for mark in _in_panel(marks, index))]))
     return len(numbers) > 2 and bool((numbers == np.rint(numbers)).all())
 
 
 def _stands_at(mark, axis):
     """The numbers of an axis at which a mark stands: for bars from 0.5 to 1.5, 1.5 to 2.5, ... 1, 2, ..."""
     values = np.concatenate([array.ravel() for array in KINDS[mark["kind"]].extents(mark["data"], axis)])
-    around = mark["kind"] == "bars" and axis == "x" and np.array_equal(values % 1, np.full(values.shape, 0.5))
-    edges = mark["data"]["edges"] if around else None
-    return ((edges[..., :-1] + edges[..., 1:]) / 2).ravel() if around else values
+    if mark["kind"] != "bars" or axis == "y" or (values % 1 != 0.5).any():
+        return values
+    edges = mark["data"]["edges"]
+    return ((edges[..., :-1] + edges[..., 1:]) / 2).ravel()
 
 
-def _ticks(limits, scale, pixels, axis, whole=False):
+def _ticks(limits, scale, pixels, axis, whole):
     """[(value, label)]: at most one tick every 55 (x) or 40 (y) pixels."""
     count = max(2, int(pixels / (55 if axis == "x" else 40)))
     values = log_ticks(limits, count + 1) if scale == "log" else linear_ticks(limits, count, whole)
@@ -78,23 +88,21 @@ def _ticks(limits, scale, pixels, axis, whole=False):
     return [(v, format_value(v)) for v in (float(f"{value:.12g}") for value in values)]
 
 
-def _label_room(marks, panel_index):
+def _label_room(marks, index):
     """Pixels kept free at the right for the longest label of a line, dot or arrow."""
-    labels = [m["style"].get("label", "") for m in _in_panel(marks, panel_index)]
-    longest = max(map(len, labels), default=0)
+    longest = max((len(mark["style"].get("label", "")) for mark in _in_panel(marks, index)), default=0)
     return CHARACTER * longest + 10 if longest else 14
 
 
-def _cells_needed(marks, panel_index, axis):
-    """Columns or rows, at least one, that the marks of a bare panel need in any frame."""
-    here = _in_panel(marks, panel_index)
+def _cells_needed(panel, marks, index, axis):
+    """Columns or rows of a bare panel: as its limits say, or as its marks need in any frame, at least one."""
+    limits = panel.xlim if axis == "x" else panel.ylim
+    if limits is not None:
+        return limits[1]
+    here = _in_panel(marks, index)
     if not here or any(axis not in mark["data"] for mark in here):
-        raise ValueError(f"Explorer: panel {panel_index} is bare, expected cells, or other marks of (x, y), in it")
+        raise ExplorerError(f"panel {index} is bare, expected cells, or other marks of (x, y), in it")
     return max(1, *(array.max() for mark in here for array in KINDS[mark["kind"]].extents(mark["data"], axis)))
-
-
-def _columns(panel, marks, index):
-    return _cells_needed(marks, index, "x") if panel.xlim is None else panel.xlim[1]
 
 
 def lay_out(panels, marks, height, width=WIDTH):
@@ -119,13 +127,9 @@ def lay_out(panels, marks, height, width=WIDTH):
 def lay_out_widths(panels, marks, height):
     """The layout of the still picture, with the narrower and wider ones as its "others"."""
     main = lay_out(panels, marks, height)
-    others = []
-    for width in OTHER_WIDTHS:
-        try:
-            other = lay_out(panels, marks, height, width)
-        except NoRoom:  # there the browser makes the next wider one smaller
-            continue
-        others.append(other | {"panels": [{name: panel[name] for name in OUTER} for panel in other["panels"]]})
+    others = [lay_out(panels, marks, height, width) for width in OTHER_WIDTHS]
+    for other in others:
+        other["panels"] = [{name: panel[name] for name in OUTER} for panel in other["panels"]]
     return main | {"others": others}
 
 
@@ -140,11 +144,11 @@ def _refuse_other_panels(panels, marks):
     for mark in marks:
         kind, panel = KINDS[mark["kind"]], panels[mark["style"]["panel"]]
         if kind.bare and not panel.bare:
-            raise ValueError(f"Explorer: {mark['kind']} need a panel without axes, write Panel(bare=True)")
+            raise ExplorerError(f"{mark['kind']} need a panel without axes, write Panel(bare=True)")
         if kind.space and not isinstance(panel, Panel3D):
-            raise ValueError(f"Explorer: {mark['kind']} needs a panel in space, write Panel3D()")
+            raise ExplorerError(f"{mark['kind']} needs a panel in space, write Panel3D()")
         if isinstance(panel, Panel3D) and not kind.space:
-            raise ValueError(f"Explorer: a Panel3D has {mark['kind']}, expected points3, lines3 or surface3")
+            raise ExplorerError(f"a Panel3D has {mark['kind']}, expected points3, lines3 or surface3")
 
 
 def _rows(panels, marks, width):
@@ -163,7 +167,7 @@ def _least_width(panel, marks, index):
     if not panel.bare:
         return max(MIN_AXES + _label_room(marks, index), CHARACTER * len(panel.title) + 80)
     written = any(mark["style"].get("digits") is not None for mark in _in_panel(marks, index))
-    return _columns(panel, marks, index) * (MIN_WRITTEN_CELL if written else MIN_CELL)
+    return _cells_needed(panel, marks, index, "x") * (MIN_WRITTEN_CELL if written else MIN_CELL)
 
 
 def _bottom(row, top, height):
@@ -190,8 +194,7 @@ def _place(panel, marks, index, left, above, width, height):
     if panel.bare or space:
         box = [left + 4, above + margin, width - 8, height - margin - 6]
         _refuse_no_room(box, index)
-        columns = _columns(panel, marks, index)
-        rows = _cells_needed(marks, index, "y") if panel.ylim is None else panel.ylim[1]
+        columns, rows = (_cells_needed(panel, marks, index, axis) for axis in "xy")
         if panel.bare:
             unit = min(box[2] / columns, box[3] / rows, CELL)
             box[2:] = unit * columns, unit * rows
@@ -219,28 +222,22 @@ def _place(panel, marks, index, left, above, width, height):
 
 def _space(panel, marks, index):
     """The middle and the radius of what is seen in a panel in space, its axes and its first view."""
-    arrays = [
-        np.concatenate([mark["data"][axis].ravel() for mark in _in_panel(marks, index)] or [np.array([0.0, 1.0])])
-        for axis in "xyz"
-    ]
-    if panel.limits is None:
-        low, high = min(array.min() for array in arrays), max(array.max() for array in arrays)
-    else:
-        low, high = map(float, panel.limits)
+    here = [np.reshape([mark["data"][axis] for axis in "xyz"], (3, -1)) for mark in _in_panel(marks, index)]
+    points = np.concatenate(here or [np.array([[0.0, 1.0]] * 3)], axis=1)
+    low, high = (points.min(), points.max()) if panel.limits is None else map(float, panel.limits)
     if low == high:
         low, high = low - 0.5, high + 0.5
     middle = (low + high) / 2
     cross = min(max(0.0, low), high)  # 0, if it is seen
     start, end = (np.where(np.eye(3), limit, cross) for limit in (low, high))
-    farthest = np.linalg.norm(np.array(arrays) - middle, axis=0).max()
-    radius = max(farthest, np.linalg.norm(np.concatenate([start, end]) - middle, axis=1).max())
+    radius = np.linalg.norm(np.column_stack([points, start.T, end.T]) - middle, axis=0).max()
     axes = [{"name": name, "from": start[k].tolist(), "to": end[k].tolist()} for k, name in enumerate(panel.names)]
     return {"view": list(map(float, panel.view)), "center": [float(middle)] * 3, "radius": float(radius), "axes": axes}
 
 
 def _refuse_no_room(box, index):
     if min(box[2:]) <= 0:
-        raise NoRoom(f"Explorer: no room for panel {index}, expected more height or width, or shorter labels")
+        raise ExplorerError(f"no room for panel {index}, expected more height or width, or shorter labels")
 
 
 def _axes(panel, marks, index, box):
@@ -250,12 +247,12 @@ def _axes(panel, marks, index, box):
     ylim = _range(marks, index, "y", panel.yscale == "log") if panel.ylim is None else panel.ylim
     if panel.equal:
         xlim, ylim = _same_unit(xlim, ylim, box)
-    whole = {axis: _counts(marks, index, axis) if panel.whole is None else panel.whole for axis in "xy"}
+    whole = [panel.whole or _counts(marks, index, axis) for axis in "xy"]
     return {
         "xlim": [float(v) for v in xlim],
         "ylim": [float(v) for v in ylim],
-        "xticks": _ticks(xlim, panel.xscale, box[2], "x", whole["x"]),
-        "yticks": [] if panel.ylabel is None else _ticks(ylim, panel.yscale, box[3], "y", whole["y"]),
+        "xticks": _ticks(xlim, panel.xscale, box[2], "x", whole[0]),
+        "yticks": [] if panel.ylabel is None else _ticks(ylim, panel.yscale, box[3], "y", whole[1]),
     }
 
 

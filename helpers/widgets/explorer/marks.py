@@ -18,22 +18,14 @@ HANDLE, HALO = 16, 28  # pixels across the knob of a handle and what glows aroun
 
 @dataclass(frozen=True)
 class Kind:
-    """What the layout must know of one kind of mark. The functions take {name of an array: its numbers}.
+    """What the layout must know of one kind of mark. The functions take {name of an array: its numbers}."""
 
-    extents: (data, axis) to the numbers that must lie between the limits of that axis, "x" or "y"
-    paths:   data to (x, y) of all strokes, one row of points each; labels keep off them
-    tip:     data to the point (x, y) at which the label stands; None where there is no label
-    stands:  drawn upwards from zero, so that no room is needed below
-    bare:    only for panels without axes
-    space:   only for panels of three dimensions; `extents` then knows "z" too, and a label stands right of the tip
-    """
-
-    extents: Callable
-    paths: Callable | None = None
-    tip: Callable | None = None
-    stands: bool = False
-    bare: bool = False
-    space: bool = False
+    extents: Callable  # (data, axis) to the numbers that must lie between the limits of that axis, "x" or "y"
+    paths: Callable | None = None  # data to (x, y) of all strokes, one row of points each; labels keep off them
+    tip: Callable | None = None  # data to the point (x, y) at which the label stands; None where there is no label
+    stands: bool = False  # drawn upwards from zero, so that no room is needed below
+    bare: bool = False  # only for panels without axes
+    space: bool = False  # only for panels of three dimensions
 
 
 def _points_of(data, axis):
@@ -55,10 +47,7 @@ def _from_foot_to_tip(data, axis):
 KINDS = {
     "lines": Kind(_points_of, lambda data: (data["x"][None], data["y"][None]), _last),
     "points": Kind(_points_of, _dots, _last),
-    "bars": Kind(
-        lambda data, axis: [data["edges"]] if axis == "x" else [data["height"], np.zeros(1)],
-        stands=True,
-    ),
+    "bars": Kind(lambda data, axis: [data["edges"]] if axis == "x" else [data["height"], np.zeros(1)], stands=True),
     "arrows": Kind(
         lambda data, axis: [_from_foot_to_tip(data, axis)],
         lambda data: [_from_foot_to_tip(data, axis) for axis in "xy"],
@@ -66,7 +55,7 @@ KINDS = {
     ),
     "text": Kind(_points_of),
     "cells": Kind(lambda data, axis: [data[axis], data[axis] + 1], bare=True),
-    "handle": Kind(_points_of, _dots, _last),
+    "handle": Kind(_points_of, _dots),
     "lines3": Kind(_points_of, space=True),
     "points3": Kind(_points_of, space=True),
     "surface3": Kind(_points_of, space=True),
@@ -75,22 +64,12 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Mark:
-    """One thing drawn in one frame.
+    """One thing drawn in one frame."""
 
-    kind:    a key of KINDS
-    arrays:  its numbers by name; they change from frame to frame, their shapes do not
-    style:   color, label, panel, ...; the same in every frame
-    string:  the words of a text mark; they may change from frame to frame
-    """
-
-    kind: str
-    arrays: dict
-    style: dict
-    string: str = ""
-
-    def __post_init__(self):
-        if self.kind not in KINDS:
-            raise ValueError(f"Mark: kind is {self.kind!r}, expected one of {list(KINDS)}")
+    kind: str  # a key of KINDS
+    arrays: dict  # its numbers by name; they change from frame to frame, their shapes do not
+    style: dict  # color, label, panel, ...; the same in every frame
+    string: str = ""  # the words of a text mark; they may change from frame to frame
 
 
 @dataclass(frozen=True)
@@ -104,8 +83,7 @@ class Panel:
     bare:            no axes, y runs downwards, one unit is one cell (for `cells`)
     width:           fraction of the explorer's width
     zero:            draw a line at y = 0
-    whole:           ticks at whole numbers only, for axes that count; None decides by the data: three or more
-                     different numbers, all whole
+    whole:           ticks at whole numbers only; they are anyway on an axis of three or more numbers, all whole
     """
 
     xlabel: str = ""
@@ -119,7 +97,7 @@ class Panel:
     bare: bool = False
     width: float = 1.0
     zero: bool = False
-    whole: bool | None = None
+    whole: bool = False
 
     def __post_init__(self):
         for name in ("xscale", "yscale"):
@@ -153,14 +131,11 @@ class Panel3D:
     width: float = 1.0
 
     # What the layout asks every panel.
-    bare = zero = equal = False
-    whole = None
+    bare = zero = False
     xlabel, ylabel, xscale, yscale = "", None, "linear", "linear"
     xlim = ylim = (0, 1)
 
     def __post_init__(self):
-        if len(self.names) != 3 or not all(isinstance(name, str) for name in self.names):
-            raise ValueError(f"Panel3D: names is {self.names!r}, expected three words")
         if self.limits is not None and not _are_limits(self.limits, -np.inf):
             raise ValueError(f"Panel3D: limits is {self.limits!r}, expected (low, high)")
         if len(self.view) != 2 or not all(map(_is_number, self.view)) or not -90 <= self.view[1] <= 90:
@@ -287,16 +262,11 @@ def cells(values, *, at=(0, 0), limit=None, digits=None, names=None, outline=Non
         if not _is_number(digits) or digits not in range(10):
             raise ValueError(f"cells: digits is {digits!r}, expected None or 0 to 9")
         digits = int(digits)
-    style = {
-        "panel": panel,
-        "limit": limit,
-        "digits": digits,
-        "names": names,
-    }
+    style = {"panel": panel, "limit": limit, "digits": digits, "names": names}
     return Mark("cells", {name: array.ravel() for name, array in arrays.items()}, style)
 
 
-def handle(x, y, *, moves, color="blue", label="", panel=0):
+def handle(x, y, *, moves, color="blue", panel=0):
     """A dot at the point (x, y) that the reader can drag: it moves one or two controls.
 
     moves: name of a slider, or two of them. It can be dragged to the places where `compute` draws it at their
@@ -308,34 +278,29 @@ def handle(x, y, *, moves, color="blue", label="", panel=0):
     arrays = _vectors("handle", x=x, y=y)
     if arrays["x"].size != 1:
         raise ValueError(f"handle: expected one point (x, y), got {arrays['x'].size}")
-    return Mark("handle", arrays, _style("handle", color, panel, label=label, size=HANDLE, moves=names))
+    return Mark("handle", arrays, _style("handle", color, panel, size=HANDLE, moves=names))
 
 
-def points3(x, y, z, *, color="blue", label="", size=7, hollow=False, panel=0):
-    """Dots of `size` pixels at (x[i], y[i], z[i]), the near ones in front. The label is right of the last one."""
+def points3(x, y, z, *, color="blue", size=7, panel=0):
+    """Dots of `size` pixels at (x[i], y[i], z[i]), the near ones in front."""
     _refuse_unless_above_0("points3", "size", size, "a number of pixels")
-    style = _style("points3", color, panel, label=label, size=size, hollow=hollow)
-    return Mark("points3", _vectors("points3", x=x, y=y, z=z), style)
+    return Mark("points3", _vectors("points3", x=x, y=y, z=z), _style("points3", color, panel, size=size))
 
 
 def lines3(x, y, z, *, color="blue", label="", dashed=False, arrow=False, panel=0):
-    """A line through the points (x[i], y[i], z[i]); with `arrow` it ends in a head. The label is at its end."""
+    """A line through the points (x[i], y[i], z[i]); with `arrow`, one from point 0 to 1. The label is at its end."""
     arrays = _vectors("lines3", x=x, y=y, z=z)
-    if arrays["x"].size < 2:
-        raise ValueError("lines3: expected at least two points")
+    if arrow and arrays["x"].size != 2:
+        raise ValueError("lines3: an arrow needs two points")
     return Mark("lines3", arrays, _style("lines3", color, panel, label=label, dashed=dashed, arrow=bool(arrow)))
 
 
 def surface3(x, y, z, *, color="grey", panel=0):
-    """A sheet through the points of three arrays (rows, columns), as from `np.meshgrid`; what is behind shows through.
+    """A part of a plane, through which one sees: its corners in three arrays (2, 2), as from `np.meshgrid`.
 
-    A plane needs two rows and two columns. A surface is drawn in the order of the marks, so name it before what is to
-    stand out from it.
+    Marks are drawn in their order, so name it before what is to stand out from it.
     """
     arrays = {name: _numbers("surface3", name, value) for name, value in {"x": x, "y": y, "z": z}.items()}
-    shapes = {array.shape for array in arrays.values()}
-    shape = shapes.pop()
-    if shapes or len(shape) != 2 or min(shape) < 2:
-        raise ValueError("surface3: expected three arrays (rows, columns) of one shape, at least (2, 2)")
-    arrays = {name: array.ravel() for name, array in arrays.items()}
-    return Mark("surface3", arrays, _style("surface3", color, panel, columns=shape[1]))
+    if any(array.shape != (2, 2) for array in arrays.values()):
+        raise ValueError("surface3: expected three arrays of shape (2, 2)")
+    return Mark("surface3", {name: array.ravel() for name, array in arrays.items()}, _style("surface3", color, panel))

@@ -6,7 +6,6 @@ import { at, positionOf } from "./frames.js";
 
 /**
  * Every place that a handle has, in pixels, while the controls that it does not move stay.
- *
  * @param {Mark} mark
  * @param {number[]} chosen which value of each control
  * @param {number[]} sizes how many values each control has
@@ -21,13 +20,7 @@ export function placesOf(mark, chosen, sizes, places) {
   return all.map((choices) => placeOf(mark, choices, sizes, places));
 }
 
-/**
- * @param {Mark} mark
- * @param {number[]} choices
- * @param {number[]} sizes
- * @param {Places} places
- * @returns {Place}
- */
+/** @param {Mark} mark @param {number[]} choices @param {number[]} sizes @param {Places} places @returns {Place} */
 export function placeOf(mark, choices, sizes, places) {
   const position = positionOf(choices, sizes);
   return { choices, x: places.x(at(mark, "x", position)[0]), y: places.y(at(mark, "y", position)[0]) };
@@ -35,11 +28,7 @@ export function placeOf(mark, choices, sizes, places) {
 
 /**
  * The place nearest to a point; of two that are equally near the present one, else the first.
- *
- * @param {Place[]} all
- * @param {Place} present
- * @param {number} x
- * @param {number} y
+ * @param {Place[]} all @param {Place} present @param {number} x @param {number} y
  */
 export function nearest(all, present, x, y) {
   /** @param {Place} place */
@@ -55,7 +44,6 @@ const FLAT = 0.1; // of a track's length: if it is no wider than that, keys acro
 /**
  * Where a key moves a handle: one value further of one control, to the place that lies in the key's way. Home and End
  * are the first and the last value. Null for other keys, and where there is no such place.
- *
  * @param {string} key
  * @param {Mark} mark
  * @param {number[]} chosen

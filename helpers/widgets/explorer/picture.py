@@ -1,9 +1,7 @@
 """The still picture of one frame: the same marks as `stage.js` draws, by matplotlib, as PNG bytes."""
 
 import warnings
-from contextlib import contextmanager
-from fractions import Fraction
-from math import floor
+from decimal import ROUND_HALF_UP, Decimal, localcontext
 
 import numpy as np
 
@@ -19,21 +17,14 @@ STRONGEST = 0.7  # opacity of the fullest cell, light enough for its number to b
 
 def draw_png(spec, marks):
     """PNG of one frame, with more pixels than it is shown with so that it stays sharp."""
-    with _default_look(), warnings.catch_warnings():
+    import matplotlib
+
+    with matplotlib.rc_context(), warnings.catch_warnings():
+        matplotlib.rcdefaults()  # whatever `new_figure` or the learner has set before
         # The browser has letters of every script; this picture may show some as boxes.
         warnings.filterwarnings("ignore", "Glyph .* missing from")
         figure, _ = draw_figure(spec, marks)
         return png(figure, dpi=SHARPNESS * DOTS_PER_INCH)
-
-
-@contextmanager
-def _default_look():
-    """Matplotlib as it comes, whatever `new_figure` or the learner has set before."""
-    import matplotlib
-
-    with matplotlib.rc_context():
-        matplotlib.rcdefaults()
-        yield
 
 
 def draw_figure(spec, marks):
@@ -111,35 +102,31 @@ def _draw_space_axes(axes, panel):
 
 
 def _draw_lines(axes, panel, mark):
-    x, y = to_pixels(panel, mark["data"]["x"], mark["data"]["y"])
-    style = mark["style"]
+    return _stroke(axes, *to_pixels(panel, mark["data"]["x"], mark["data"]["y"]), mark["style"])
+
+
+def _stroke(axes, x, y, style):
     return _line(axes, x, y, PALETTE[style["color"]], 2, linestyle=(0, (4, 3)) if style["dashed"] else "-")
 
 
 def _draw_points(axes, panel, mark):
-    x, y = to_pixels(panel, mark["data"]["x"], mark["data"]["y"])
-    style, color = mark["style"], PALETTE[mark["style"]["color"]]
-    face = PAPER["page"] if style["hollow"] else color
+    return _dots(axes, *to_pixels(panel, mark["data"]["x"], mark["data"]["y"]), mark["style"])
+
+
+def _dots(axes, x, y, style):
+    color = PALETTE[style["color"]]
+    face = PAPER["page"] if style.get("hollow") else color
     look = {"markerfacecolor": face, "markeredgecolor": color, "markeredgewidth": _points(2)}
     return axes.plot(x, y, "o", markersize=_points(style["size"]), **look)
 
 
 def _draw_bars(axes, panel, mark):
-    edges, height = mark["data"]["edges"], mark["data"]["height"]
-    x = x_to_pixels(panel, edges)
-    tops = y_to_pixels(panel, height)
+    x, tops = to_pixels(panel, mark["data"]["edges"], mark["data"]["height"])
     base = panel["ylim"][0] if panel["yscale"] == "log" else max(0, panel["ylim"][0])
     base = y_to_pixels(panel, base)
-    gap = 1 if len(height) > 8 else 4
-    return axes.bar(
-        x[:-1] + gap / 2,
-        tops - base,
-        np.maximum(0, np.diff(x) - gap),
-        bottom=base,
-        align="edge",
-        color=PALETTE[mark["style"]["color"]],
-        alpha=0.85,
-    )
+    gap = 1 if len(tops) > 8 else 4
+    look = {"align": "edge", "color": PALETTE[mark["style"]["color"]], "alpha": 0.85}
+    return axes.bar(x[:-1] + gap / 2, tops - base, np.maximum(0, np.diff(x) - gap), bottom=base, **look)
 
 
 def _draw_arrows(axes, panel, mark):
@@ -157,13 +144,9 @@ def _arrow(axes, tip, foot, mark):
 def _draw_text(axes, panel, mark):
     x, y = to_pixels(panel, mark["data"]["x"], mark["data"]["y"])
     style = mark["style"]
-    look = {
-        "color": WORDS[style["color"]],
-        "ha": {"start": "left", "middle": "center", "end": "right"}[style["align"]],
-        "va": "center",
-        "weight": "bold" if style["bold"] else "normal",
-    }
-    return [_write(axes, x[k], y[k], mark["string"], **look) for k in range(len(x))]
+    look = {"color": WORDS[style["color"]], "va": "center", "weight": "bold" if style["bold"] else "normal"}
+    look["ha"] = {"start": "left", "middle": "center", "end": "right"}[style["align"]]
+    return [_write(axes, *place, mark["string"], **look) for place in zip(x, y, strict=True)]
 
 
 def _draw_cells(axes, panel, mark):
@@ -173,15 +156,18 @@ def _draw_cells(axes, panel, mark):
     unit = panel["box"][2] / panel["xlim"][1]
     lefts, tops = to_pixels(panel, data["x"], data["y"])
     drawn = []
+
+    def square(inset, **look):
+        corner, side = (left + inset, top + inset), unit - 2 * inset
+        drawn.append(axes.add_patch(Rectangle(corner, side, side, **look)))
+
     for k, (left, top) in enumerate(np.column_stack([lefts, tops])):
         fill, opacity, words = _cell(data["values"][k], style)
-        corner, side = (left + 1, top + 1), unit - 2
-        drawn.append(axes.add_patch(Rectangle(corner, side, side, facecolor=PAPER["pale"], edgecolor="none")))
+        square(1, facecolor=PAPER["pale"], edgecolor="none")
         if opacity:
-            drawn.append(axes.add_patch(Rectangle(corner, side, side, facecolor=fill, alpha=opacity, edgecolor="none")))
+            square(1, facecolor=fill, alpha=opacity, edgecolor="none")
         if data["outline"][k]:
-            frame = {"fill": False, "edgecolor": PAPER["ink"], "linewidth": _points(3)}
-            drawn.append(axes.add_patch(Rectangle((left + 2, top + 2), unit - 4, unit - 4, **frame)))
+            square(2, fill=False, edgecolor=PAPER["ink"], linewidth=_points(3))
         if words:
             size = min(TEXT, 1.5 * unit / max(2, len(words)))
             middle = (left + unit / 2, top + unit / 2)
@@ -201,10 +187,10 @@ def _cell(value, style):
 
 def _rounded(value, digits):
     """The number that is sent, a float32, rounded as JavaScript does it: a half goes away from zero."""
-    count = floor(Fraction(float(np.float32(abs(value)))) * 10**digits + Fraction(1, 2))  # of the last digit's units
-    words = str(count).zfill(digits + 1)
-    words = f"{words[:-digits]}.{words[-digits:]}" if digits else words
-    return f"−{words}" if value < 0 and count else words
+    with localcontext() as context:
+        context.rounding = ROUND_HALF_UP
+        words = f"{Decimal(float(np.float32(abs(value)))):.{digits}f}"
+    return f"−{words}" if value < 0 and float(words) else words
 
 
 def _draw_handle(axes, panel, mark):
@@ -218,32 +204,23 @@ def _draw_handle(axes, panel, mark):
 def _draw_points3(axes, panel, mark):
     x, y, depth = _projected(panel, mark)
     order = np.argsort(depth, kind="stable")
-    style, color = mark["style"], PALETTE[mark["style"]["color"]]
-    face = PAPER["page"] if style["hollow"] else color
-    look = {"markerfacecolor": face, "markeredgecolor": color, "markeredgewidth": _points(2)}
-    return axes.plot(x[order], y[order], "o", markersize=_points(style["size"]), **look)
+    return _dots(axes, x[order], y[order], mark["style"])
 
 
 def _draw_lines3(axes, panel, mark):
     x, y, _ = _projected(panel, mark)
-    style = mark["style"]
-    count = len(x) - style["arrow"]  # the last point is the tip
-    dashes = (0, (4, 3)) if style["dashed"] else "-"
-    drawn = _line(axes, x[:count], y[:count], PALETTE[style["color"]], 2, linestyle=dashes) if count > 1 else []
-    return [*drawn, _arrow(axes, (x[-1], y[-1]), (x[-2], y[-2]), mark)] if style["arrow"] else drawn
+    if mark["style"]["arrow"]:
+        return [_arrow(axes, (x[1], y[1]), (x[0], y[0]), mark)]
+    return _stroke(axes, x, y, mark["style"])
 
 
 def _draw_surface3(axes, panel, mark):
     from matplotlib.patches import Polygon
 
-    x, y, depth = (value.reshape(-1, mark["style"]["columns"]) for value in _projected(panel, mark))
-    corners = [
-        np.stack([a[:-1, :-1], a[:-1, 1:], a[1:, 1:], a[1:, :-1]], axis=-1).reshape(-1, 4) for a in (x, y, depth)
-    ]
-    color = PALETTE[mark["style"]["color"]]
-    look = {"facecolor": color, "alpha": 0.22, "edgecolor": "none"}
-    order = np.argsort(corners[2].sum(axis=1), kind="stable")
-    return [axes.add_patch(Polygon(np.column_stack([corners[0][k], corners[1][k]]), **look)) for k in order]
+    x, y, _ = _projected(panel, mark)
+    around = [0, 1, 3, 2]
+    look = {"facecolor": PALETTE[mark["style"]["color"]], "alpha": 0.22, "edgecolor": "none"}
+    return [axes.add_patch(Polygon(np.column_stack([x[around], y[around]]), **look))]
 
 
 def _projected(panel, mark):

@@ -12,48 +12,44 @@ const DURATION = 4000; // milliseconds, of all values together
 export function makePlay(k, { spec, sizes, chosen, choose }, told) {
   const button = make("button", "explorer-play");
   button.type = "button";
-  let frame = 0;
-  let ending = new AbortController();
+  /** @type {AbortController | null} */
+  let playing = null;
 
-  /** @param {boolean} playing */
-  function show(playing) {
+  function show() {
     button.textContent = playing ? "❚❚" : "▶";
     button.setAttribute("aria-label", `${playing ? "Stop" : "Play"}: ${spec.names[k]}`);
+    told(playing !== null);
   }
 
   function stop() {
-    if (!frame) return;
-    cancelAnimationFrame(frame);
-    frame = 0;
-    ending.abort();
-    show(false);
-    told(false);
+    if (!playing) return;
+    playing.abort();
+    playing = null;
+    show();
   }
 
   function start() {
     const begun = performance.now();
-    ending = new AbortController();
+    playing = new AbortController();
+    const options = { capture: true, signal: playing.signal };
     // Whatever is pressed stops it, and still does what it does elsewhere.
     for (const kind of ["keydown", "pointerdown"]) {
-      window.addEventListener(kind, (event) => event.target !== button && stop(), {
-        capture: true,
-        signal: ending.signal,
-      });
+      window.addEventListener(kind, (event) => event.target !== button && stop(), options);
     }
     const go = () => {
+      if (options.signal.aborted) return;
       const passed = (performance.now() - begun) / DURATION;
       const value = Math.min(sizes[k] - 1, Math.floor(passed * sizes[k]));
       if (value !== chosen()[k]) choose(chosen().with(k, value));
       if (passed >= 1 || !button.isConnected) stop();
-      else frame = requestAnimationFrame(go);
+      else requestAnimationFrame(go);
     };
-    show(true);
-    told(true);
-    frame = requestAnimationFrame(go);
+    show();
+    requestAnimationFrame(go);
   }
 
   button.addEventListener("click", () => {
-    if (frame) stop();
+    if (playing) stop();
     else if (matchMedia("(prefers-reduced-motion: reduce)").matches) {
       choose(chosen().with(k, (chosen()[k] + 1) % sizes[k]));
     } else start();
@@ -61,6 +57,6 @@ export function makePlay(k, { spec, sizes, chosen, choose }, told) {
   // A click leaves the focus where it is, so that the space bar still turns a slide.
   button.addEventListener("pointerdown", (event) => event.preventDefault());
   button.addEventListener("mousedown", (event) => event.preventDefault());
-  show(false);
+  show();
   return { button, stop };
 }

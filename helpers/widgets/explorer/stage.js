@@ -11,21 +11,11 @@ import { makePlay } from "./play.js";
 import { drawSpace, makeTurn } from "./space.js";
 import { group, node, setAll } from "./svg.js";
 
-// Without https randomUUID does not exist; a page served over the network may lack it.
-function uniqueId() {
-  return (
-    crypto.randomUUID?.() ?? Array.from(crypto.getRandomValues(new Uint32Array(4)), (n) => n.toString(36)).join("-")
-  );
-}
-
 /**
  * What ipywidgets leaves out: a slider's name stands in a label beside it; screen readers need the name and the value on
  * the handle itself, in words also when the slider writes its own number there. ipywidgets has no way to ask for that, so
  * this looks for the slider's parts by their names.
- *
- * @param {Element} explorer
- * @param {Spec} spec
- * @param {number[]} chosen
+ * @param {Element} explorer @param {Spec} spec @param {number[]} chosen
  */
 function nameControls(explorer, spec, chosen) {
   const sliders = [...spec.names.keys()].filter((k) => spec.kinds[k] === "slider");
@@ -52,14 +42,14 @@ function render({ model, el }) {
     /** @param {number[]} choices */
     choose: (choices) => {
       choices.forEach((choice, k) => {
-        if (choice !== chosen()[k]) model.set(`at_${k}`, spec.kinds[k] === "checkbox" ? choice === 1 : choice);
+        if (choice !== chosen()[k]) model.set(`at_${k}`, choice);
       });
     },
   };
 
   const figure = make("figure", "explorer-stage");
   const caption = make("figcaption", "explorer-caption");
-  caption.id = `explorer-caption-${uniqueId()}`;
+  caption.id = `explorer-caption-${crypto.getRandomValues(new Uint32Array(4)).join("-")}`;
   caption.setAttribute("aria-live", "polite");
   const held = marks.filter((mark) => mark.kind === "handle");
   const live = held.length > 0 || spec.panels.some((panel) => panel.space);
@@ -82,19 +72,14 @@ function render({ model, el }) {
     layout = fitting;
     setAll(picture, { viewBox: `0 0 ${layout.width} ${layout.height}` });
     layers = layout.panels.map(() => node("g"));
-    const turns = layout.panels.flatMap((panel, k) =>
-      panel.space
-        ? makeTurn(
-            panel,
-            panel.space,
-            () => views[k],
-            (view) => {
-              views[k] = view;
-              later();
-            },
-          )
-        : [],
-    );
+    const turns = layout.panels.flatMap((panel, k) => {
+      /** @param {Pair} view */
+      const turned = (view) => {
+        views[k] = view;
+        later();
+      };
+      return panel.space ? makeTurn(panel, panel.space, () => views[k], turned) : [];
+    });
     picture.replaceChildren(
       ...layout.panels.flatMap((panel, k) => [drawAxes(panel), layers[k]]),
       ...turns,
@@ -144,13 +129,13 @@ function render({ model, el }) {
     spec.play === undefined
       ? null
       : makePlay(spec.play, controls, (playing) => caption.setAttribute("aria-live", playing ? "off" : "polite"));
-  const meeting = meetControls(figure, (explorer) => {
+  const endMeeting = meetControls(figure, (explorer) => {
     nameControls(explorer, spec, chosen());
     const beside = explorer.querySelector(".explorer-controls")?.children[spec.play ?? -1];
     if (play && beside && play.button.parentNode !== beside) beside.append(play.button);
   });
   return () => {
-    meeting.disconnect();
+    endMeeting();
     play?.stop();
     play?.button.remove();
     cancelAnimationFrame(waiting);
@@ -161,30 +146,25 @@ function render({ model, el }) {
 
 /**
  * Call `meet` with the explorer when its controls are there, which may be drawn after the stage, and whenever one of them
- * has changed.
- *
- * @param {Element} figure
- * @param {(explorer: Element) => void} meet
+ * has changed. Returns what ends that.
+ * @param {Element} figure @param {(explorer: Element) => void} meet
  */
 function meetControls(figure, meet) {
-  const changed = new MutationObserver(() => {
-    const explorer = figure.closest(".explorer");
-    if (explorer) meet(explorer);
-  });
   const options = { childList: true, subtree: true, attributes: true, attributeFilter: ["aria-valuetext"] };
+  /** @type {MutationObserver | undefined} */
+  let changed;
   const seen = new ResizeObserver(() => {
     const explorer = figure.closest(".explorer");
     if (!explorer) return;
     seen.disconnect();
+    changed = new MutationObserver(() => meet(explorer));
     changed.observe(explorer.querySelector(".explorer-controls") ?? explorer, options);
     meet(explorer);
   });
   seen.observe(figure);
-  return {
-    disconnect() {
-      seen.disconnect();
-      changed.disconnect();
-    },
+  return () => {
+    seen.disconnect();
+    changed?.disconnect();
   };
 }
 

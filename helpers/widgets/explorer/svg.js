@@ -20,6 +20,11 @@ export function node(name, attributes = {}, words = "") {
   return element;
 }
 
+/** @param {string} color of the palette, whose variables the style sheet uses for strokes, words and cells */
+export const tint = (color) => ({
+  style: `--color: var(--nn-${color}); --words: var(--nn-${color}-words); --fill: var(--nn-fill-${color})`,
+});
+
 /** @param {Record<string, string | number>} attributes @param {SVGElement[]} children */
 export function group(attributes, ...children) {
   const made = node("g", attributes);
