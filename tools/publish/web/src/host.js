@@ -243,7 +243,7 @@ function offerToUncoverAll() {
 
 // What scrolls must be reachable for the arrow keys.
 function reachScrolling() {
-  for (const block of document.querySelectorAll("article pre, article table, .formula")) {
+  for (const block of document.querySelectorAll("article pre, article table, div.math")) {
     if (!(block instanceof HTMLElement)) continue;
     if (block.scrollWidth > block.clientWidth) block.tabIndex = 0;
     else block.removeAttribute("tabindex");
