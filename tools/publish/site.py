@@ -241,8 +241,6 @@ def build(out, repository, run="", address=""):
         (made / "slides" / MARK).touch()  # so that `make slides` may put new ones there
         (made / ".nojekyll").touch()  # GitHub Pages leaves folders that begin with _ as they are
         replace_folder(made, out, keep=[lite.FOLDER])
-    if (out / lite.FOLDER / lite.ABOUT).exists():
-        lite.lead_back(out / lite.FOLDER)
     return len(lessons)
 
 

@@ -1,6 +1,7 @@
 // What other scripts of a page leave for ours.
 
 declare var normalizationLessons: Lesson<Asked>[];
+declare var lessonsKernel: string;
 
 declare const Reveal: {
   initialize(options: object): Promise<void>;
@@ -12,3 +13,5 @@ declare const Reveal: {
   addKeyBinding(binding: { keyCode: number; key: string; description: string }, action: () => void): void;
 };
 declare const RevealNotes: object;
+// The containers of JupyterLab's extensions, by name.
+declare var _JUPYTERLAB: Record<string, object>;

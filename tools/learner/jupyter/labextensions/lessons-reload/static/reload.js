@@ -1,4 +1,4 @@
-/* make bundle: c30da98cf98f638d helpers/widgets/page.css helpers/widgets/words.js tools/author/bundle/build.mjs tools/learner/jupyter/extension/lab.css tools/learner/jupyter/extension/reload.js */
+/* make bundle: bc1c561a924a973b helpers/widgets/page.css helpers/widgets/words.js tools/author/bundle/build.mjs tools/learner/jupyter/extension/lab.css tools/learner/jupyter/extension/reload.js */
 (()=>{var d=`/* What a lesson's page needs beside its widgets: JupyterLab's extension brings it at once, else the first widget. */
 /* On a dark page the figures of a lesson, which are white, would glare. Turned dark, they keep their hues; photos stay. */
 [data-jp-theme-light="false"]
