@@ -114,9 +114,9 @@ def read_lock(pyodide):
 
 def needed(names, packages):
     """The names and all that they need."""
-    found, todo = set(), [canonicalize_name(name) for name in names]
+    found, todo = set(), list(names)
     while todo:
-        name = todo.pop()
+        name = canonicalize_name(todo.pop())
         if name not in found and name in packages:
             found.add(name)
             todo += packages[name]["depends"]
