@@ -36,12 +36,9 @@ let shared; // the packages of JupyterLab itself
 /** @type {{ path: string, section: string } | null} */
 let wanted = null; // the place in a lesson to which the address leads
 
-/**
- * JupyterLite's kernels never answer "which comms are there?", for which JupyterLab's widget manager waits before it
- * reads the widgets of the file. A kernel that has just started has none, so this answers at once.
- *
- * @param {Kernel} kernel
- */
+// JupyterLite's kernels never answer "which comms are there?", for which JupyterLab's widget manager waits before it
+// reads the widgets of the file. A kernel that has just started has none, so this answers at once.
+/** @param {Kernel} kernel */
 function answerForKernel(kernel) {
   kernel.requestCommInfo = async () => ({ content: { status: "ok", comms: {} } });
   const create = kernel.createComm;
@@ -51,30 +48,20 @@ function answerForKernel(kernel) {
   };
 }
 
-/**
- * Let a NameError say what to run first: lite.py writes `lessonsKernel` before this script.
- *
- * @param {Kernel} kernel
- */
+// Let a NameError say what to run first: lite.py writes `lessonsKernel` before this script.
+/** @param {Kernel} kernel */
 function prepare(kernel) {
   const code = `exec(${JSON.stringify(globalThis.lessonsKernel)}, {"shell": get_ipython()})`;
   kernel.requestExecute({ code, silent: true, store_history: false });
 }
 
-/**
- * The ids of all widgets that a piece of state names.
- *
- * @param {unknown} state
- */
+// The ids of all widgets that a piece of state names.
+/** @param {unknown} state */
 const named = (state) =>
   [...JSON.stringify(state).matchAll(/"(?:IPY_MODEL_|model_id":")([\w-]+)"/g)].map(([, id]) => id);
 
-/**
- * Of some widgets, those that the cells show, what these stand on, and the links between them, which nobody names.
- *
- * @param {string[]} shown
- * @param {Models} models
- */
+// Of some widgets, those that the cells show, what these stand on, and the links between them, which nobody names.
+/** @param {string[]} shown @param {Models} models */
 export function complete(shown, models) {
   /** @type {Models} */
   const kept = {};
@@ -91,12 +78,9 @@ export function complete(shown, models) {
   return kept;
 }
 
-/**
- * JupyterLab saves only the widgets of its running kernel. What a cell that was not run still shows keeps the state
- * with which it was loaded, as with the hook of `make lab` (widget_state.py).
- *
- * @param {Notebook} notebook
- */
+// JupyterLab saves only the widgets of its running kernel. What a cell that was not run still shows keeps the state
+// with which it was loaded, as with the hook of `make lab` (widget_state.py).
+/** @param {Notebook} notebook */
 function keepWidgets(notebook) {
   /** @returns {Models} */
   const read = () => notebook.getMetadata("widgets")?.[STATE]?.state ?? {};
@@ -113,12 +97,8 @@ function keepWidgets(notebook) {
   });
 }
 
-/**
- * Prepare each new kernel of a lesson, and say so where Python does not start or has no memory left.
- *
- * @param {Panel} panel
- * @param {Work} work
- */
+// Prepare each new kernel of a lesson, and say so where Python does not start or has no memory left.
+/** @param {Panel} panel @param {Work} work */
 function watchKernels({ node, sessionContext }, work) {
   const late = setTimeout(() => node.isConnected && work.stopped(NOT_STARTED), PATIENCE);
   /** @type {WeakSet<Kernel>} */
@@ -146,11 +126,7 @@ function watchKernels({ node, sessionContext }, work) {
   sessionContext.kernelChanged.connect((_, { newValue }) => meet(newValue));
 }
 
-/**
- * @param {import("./work.js").App} app
- * @param {Tracker} tracker
- * @param {import("./work.js").NewLine} Widget
- */
+/** @param {import("./work.js").App} app @param {Tracker} tracker @param {import("./work.js").NewLine} Widget */
 function activate(app, tracker, Widget) {
   document.head.append(Object.assign(document.createElement("style"), { textContent: STYLE }));
   const base = new URL("../", location.href.replace(/[?#].*/, "")).href;

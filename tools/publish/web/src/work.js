@@ -43,12 +43,8 @@ const written = (notebook) => `${JSON.stringify(notebook, null, 1)}\n`;
 // --------------------------------------------------------------------------------------------------------------------
 // Files
 
-/**
- * The notebooks that this browser keeps; all others lie on the server as they were published.
- *
- * @param {Contents} contents
- * @param {string} base
- */
+// The notebooks that this browser keeps; all others lie on the server as they were published.
+/** @param {Contents} contents @param {string} base */
 async function ownNotebooks(contents, base) {
   const published = await (await fetch(`${base}api/contents/all.json`)).json();
   /** @type {Map<string, string>} */
@@ -65,12 +61,8 @@ async function ownNotebooks(contents, base) {
   return own.sort();
 }
 
-/**
- * Give a notebook a name of its own, as `make reset` does; return it.
- *
- * @param {Contents} contents
- * @param {string} path
- */
+// Give a notebook a name of its own, as `make reset` does; return it.
+/** @param {Contents} contents @param {string} path */
 async function keepAside(contents, path) {
   const there = new Set(
     (await contents.get("", { content: true })).content.map((/** @type {File_} */ { path }) => path),
@@ -83,11 +75,8 @@ async function keepAside(contents, path) {
   return aside;
 }
 
-/**
- * {path: text} of the files in a ZIP file.
- *
- * @param {Uint8Array} bytes
- */
+// {path: text} of the files in a ZIP file.
+/** @param {Uint8Array} bytes */
 function unzip(bytes) {
   let sum = 0;
   const filter = (/** @type {{ name: string, originalSize: number }} */ { name, originalSize }) => {
@@ -109,11 +98,8 @@ function readNotebook(text, name) {
   throw new Error(`${name} is not a notebook.`);
 }
 
-/**
- * The notebooks and the answers in a file of this browser: a notebook, a file of answers, or a ZIP file of them.
- *
- * @param {File} file
- */
+// The notebooks and the answers in a file of this browser: a notebook, a file of answers, or a ZIP file of them.
+/** @param {File} file */
 export async function readWork(file) {
   const isZip = file.name.endsWith(".zip");
   const texts = isZip ? unzip(new Uint8Array(await file.arrayBuffer())) : [[file.name, await file.text()]];
@@ -131,10 +117,7 @@ export async function readWork(file) {
 
 // --------------------------------------------------------------------------------------------------------------------
 
-/**
- * @param {string} words
- * @param {() => unknown} act
- */
+/** @param {string} words @param {() => unknown} act */
 function button(words, act) {
   const made = Object.assign(document.createElement("button"), { type: "button", textContent: words });
   made.addEventListener("click", act);
@@ -195,12 +178,8 @@ export class Work {
     }).observe(this.line);
   }
 
-  /**
-   * Say one sentence, with buttons that answer it.
-   *
-   * @param {string} words
-   * @param {Record<string, () => unknown>} answers
-   */
+  // Say one sentence, with buttons that answer it.
+  /** @param {string} words @param {Record<string, () => unknown>} answers */
   say(words, answers = {}) {
     const buttons = Object.entries(answers).map(([label, act]) =>
       button(label, async () => {
@@ -215,11 +194,8 @@ export class Work {
     this.said.replaceChildren(words, ...buttons);
   }
 
-  /**
-   * Lead back to the page for reading, if there is one; offer the lesson if it was corrected.
-   *
-   * @param {Record<string, string>} lessons
-   */
+  // Lead back to the page for reading, if there is one; offer the lesson if it was corrected.
+  /** @param {Record<string, string>} lessons */
   async compare(lessons) {
     const name = nameOf(this.panel.context.path);
     if (!(name in lessons)) return;
@@ -315,12 +291,8 @@ export class Work {
     }
   }
 
-  /**
-   * Put loaded work in its place. A notebook that this browser keeps under the same name stays, under another one.
-   *
-   * @param {{ notebooks: Map<string, Copy>, answers: string | null }} work
-   * @param {boolean} trusted
-   */
+  // Put loaded work in its place. A notebook that this browser keeps under the same name stays, under another one.
+  /** @param {{ notebooks: Map<string, Copy>, answers: string | null }} work @param {boolean} trusted */
   async take({ notebooks, answers }, trusted) {
     await this.saveOpen();
     const own = new Set(await ownNotebooks(this.contents, this.base));
