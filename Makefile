@@ -118,11 +118,13 @@ picture: site ## README's picture, taken from the site (needs Node and Chromium)
 
 teaching: env ## a page for the teacher and a printable handout for each lesson, in teaching/ (needs Node)
 	@$(NEED_NPM)
+	@$(BOOTSTRAP) --extra site
 	@cd tools/publish/web && npm ci --silent --no-audit --no-fund
 	@$(PY) -m tools.publish.teaching $(TEACHING_ARGS)
 
 slides: env ## a deck of slides for each lesson in site/slides/, with interactive explorers and questions (needs Node)
 	@$(NEED_NPM)
+	@$(BOOTSTRAP) --extra site
 	@cd tools/publish/web && npm ci --silent --no-audit --no-fund
 	@$(PY) -m tools.publish.slides $(SLIDES_ARGS)
 

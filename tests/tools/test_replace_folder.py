@@ -35,7 +35,7 @@ def test_other_peoples_places_stay_as_they_are(made, tmp_path):
     assert [path.name for path in theirs.iterdir()] == ["thesis.txt"]
 
 
-def test_a_kept_folder_stays_only_if_it_was_made(made, tmp_path):
+def test_a_kept_folder_stays_if_made_here(made, tmp_path):
     out = tmp_path / "site"
     replace_folder(made, out / "run")  # before the site itself was made
     replace_folder(made, out / "other")
