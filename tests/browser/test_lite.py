@@ -138,7 +138,7 @@ def said(outputs):
 def see_widgets(page, *places):
     for number, widget in places:
         page.evaluate(SHOW, number)
-        page.wait_for_selector(widget)
+        page.wait_for_selector(f"{VISIBLE} {widget}")
 
 
 def test_a_page_leads_to_its_lesson_and_back(context, site):
