@@ -13,7 +13,8 @@ import { STYLE, Work } from "./work.js";
  * @typedef {Record<string, { model_name: string, state: Record<string, unknown> }>} Models
  * @typedef {{ outputs?: { data?: Record<string, { model_id: string }> }[] }} Cell
  * @typedef {{ sharedModel: { toJSON(): { cells: Cell[] } }, metadataChanged: Signal<unknown, { key: string }>,
- *   getMetadata(key: string): any, setMetadata(key: string, value: unknown): void }} Notebook
+ *   getMetadata(key: string): any, setMetadata(key: string, value: unknown): void, dirty: boolean,
+ *   contentChanged: Signal<unknown, void>, stateChanged: Signal<unknown, { name: string, newValue: unknown }> }} Notebook
  * @typedef {{ requestCommInfo: (content: object) => Promise<object>, createComm: (target: string, id?: string) => object,
  *   requestExecute(content: object): object, statusChanged: Signal<unknown, string>,
  *   iopubMessage: Signal<unknown, { content: { ename?: string } }> }} Kernel
@@ -97,6 +98,23 @@ function keepWidgets(notebook) {
   });
 }
 
+// Opening a lesson adds its widgets and the kernel's name of the language. That is no change of ours to be saved: what
+// was never changed follows the published lesson.
+/** @param {Notebook} notebook */
+function stayClean(notebook) {
+  let [opening, changed] = [false, false];
+  notebook.metadataChanged.connect((_, { key }) => {
+    opening = key === "language_info";
+  });
+  notebook.contentChanged.connect(() => {
+    changed ||= !opening;
+    opening = false;
+  });
+  notebook.stateChanged.connect((_, { name, newValue }) => {
+    if (name === "dirty" && newValue && !changed) notebook.dirty = false;
+  });
+}
+
 // Prepare each new kernel of a lesson, and say so where Python does not start or has no memory left.
 /** @param {Panel} panel @param {Work} work */
 function watchKernels({ node, sessionContext }, work) {
@@ -141,6 +159,7 @@ function activate(app, tracker, Widget) {
     watchKernels(panel, work);
     await context.ready;
     keepWidgets(context.model);
+    stayClean(context.model);
     if (wanted && context.path === wanted.path) work.goTo(wanted.section);
     wanted = null;
     work.compare(await about);
