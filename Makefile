@@ -45,7 +45,7 @@ site: .venv/site $(PUBLISH) ## the lessons as web pages in site/, which need no 
 lite: .venv-lite/made ## the lessons to run in a browser, in site/run/ (`make lite site`: with pages that lead there)
 	@$(RUN) -m tools.publish.lite
 
-slides: .venv/locked $(PUBLISH) ## a deck for each lesson in site/slides/, and the teacher's pages in teaching/
+slides: .venv/site $(PUBLISH) ## a deck for each lesson in site/slides/, and the teacher's pages in teaching/
 	@$(RUN) -m tools.publish.slides
 	@$(RUN) -m tools.publish.teaching
 

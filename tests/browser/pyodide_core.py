@@ -12,56 +12,45 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import zipfile
 from pathlib import Path
 
-from tools.publish.lite import CORE, closure, make_wheel, normalized
+from packaging.utils import canonicalize_name
+
+from tools.publish.lite import CORE, needed
 
 VERSION = "0.29.3"
 AT_START = ["micropip", "ipython", "jedi", "typing-extensions", "traitlets"]
-STAND_INS = {"sqlite3": {"sqlite3_stand_in.py": b""}}
-
-
-def run(*command, cwd):
-    done = subprocess.run(list(map(str, command)), cwd=cwd, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout[-1000:] + done.stderr[-2000:]
-
-
-def package_of(packages, wheel):
-    return packages[normalized(wheel.name.split("-")[0])]
+STAND_IN = "sqlite3"
 
 
 def make(folder, wheels=()):
     """Write the distribution into a new folder."""
     folder.mkdir(parents=True)
     with tempfile.TemporaryDirectory() as place:
-        run("npm", "pack", "--silent", f"pyodide@{VERSION}", cwd=place)
+        subprocess.run(["npm", "pack", "--silent", f"pyodide@{VERSION}"], cwd=place, check=True, capture_output=True)
         with tarfile.open(next(Path(place).glob("*.tgz"))) as archive:
             archive.extractall(place)
         for name in CORE:
             shutil.copy(Path(place) / "package" / name, folder)
         lock = json.loads((Path(place) / "package" / "pyodide-lock.json").read_text(encoding="utf-8"))
     packages = lock["packages"]
-    needed, _ = closure([*AT_START], packages)
-    wanted = [f"{name}=={packages[name]['version']}" for name in sorted(needed - set(STAND_INS))]
+    wanted = [f"{name}=={packages[name]['version']}" for name in sorted(needed(AT_START, packages) - {STAND_IN})]
     only = ["--no-deps", "--only-binary=:all:", "--platform=any", "--python-version=3.13", "--implementation=py"]
-    run(sys.executable, "-m", "pip", "download", "--quiet", *only, *wanted, cwd=folder)
+    subprocess.run([sys.executable, "-m", "pip", "download", "-q", *only, *wanted], cwd=folder, check=True)
     for wheel in wheels:
         shutil.copy(wheel, folder)
-    for name, files in STAND_INS.items():
-        make_wheel(folder, name, files)
+    with zipfile.ZipFile(folder / f"{STAND_IN}-1.0.0-py3-none-any.whl", "w") as archive:
+        archive.writestr(f"{STAND_IN}-1.0.0.dist-info/METADATA", f"Name: {STAND_IN}\nVersion: 1.0.0\n")
+        archive.writestr(f"{STAND_IN}-1.0.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\n")
     held = {}
     for wheel in folder.glob("*.whl"):
-        package = package_of(packages, wheel)
-        digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
-        held[normalized(package["name"])] = package | {
-            "file_name": wheel.name,
-            "sha256": digest,
-            "version": wheel.name.split("-")[1],
-        }
+        name, version = wheel.name.split("-")[:2]
+        own = {"file_name": wheel.name, "sha256": hashlib.sha256(wheel.read_bytes()).hexdigest(), "version": version}
+        held[canonicalize_name(name)] = packages[canonicalize_name(name)] | own
     for package in held.values():
-        package["depends"] = [need for need in package["depends"] if normalized(need) in held]
-    lock["packages"] = held
-    (folder / "pyodide-lock.json").write_text(json.dumps(lock), encoding="utf-8")
+        package["depends"] = [name for name in package["depends"] if canonicalize_name(name) in held]
+    (folder / "pyodide-lock.json").write_text(json.dumps(lock | {"packages": held}), encoding="utf-8")
 
 
 if __name__ == "__main__":

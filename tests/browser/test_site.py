@@ -11,6 +11,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -21,46 +22,36 @@ import pytest
 from helpers.widgets.quiz import lesson_names, read_questions
 from helpers.widgets.quiz.questions import FOLDER
 from tests.browser.conftest import NODE_MODULES, ROOT
-from tests.browser.test_lessons_in_browser import open_lesson
 from tests.shared import EXAMPLES, LESSONS, every_lesson, example_lessons, read
-from tools.publish.replace_folder import check_place
 
 LESSON = "01_axis_intuition"
 READY = "document.documentElement.dataset.widgets == 'ready'"
-CPU_SECONDS, ALIVE_SECONDS, ALIVE_RATIO, BYTES = 60, 1.2, 3, 2_000_000
+BYTES = 2_000_000
 
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory):
     """The folder of the built site; with several workers, one of them builds it."""
-    if not os.environ.get("BROWSER_REQUIRED"):
-        if (
-            importlib.util.find_spec("myst_nb") is None
-            or not (ROOT / "tools" / "publish" / "web" / "node_modules").is_dir()
-        ):
-            pytest.skip("the site's packages are not installed: run `make test-browser`")
+    if not os.environ.get("BROWSER_REQUIRED") and importlib.util.find_spec("myst_nb") is None:
+        pytest.skip("the site's packages are not installed: run `make test-browser`")
     shared = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         shared = shared.parent
-    folder, note = shared / "reading-site", shared / "reading-site.json"
+    folder, log = shared / "reading-site", shared / "reading-site.log"
     try:
         (shared / "reading-site.lock").mkdir()
     except FileExistsError:
         for _ in range(600):
-            if note.exists():
+            if log.exists():
                 break
             time.sleep(0.5)
     else:
-        before = os.times()
-        done = subprocess.run(["make", "site", f"SITE_ARGS={folder}"], cwd=ROOT, capture_output=True, text=True)
-        after = os.times()
-        cpu = after.children_user + after.children_system - before.children_user - before.children_system
-        report = {"code": done.returncode, "output": done.stdout + done.stderr, "cpu": cpu}
-        note.with_suffix(".part").write_text(json.dumps(report))
-        note.with_suffix(".part").rename(note)
-    report = json.loads(note.read_text())
-    assert report["code"] == 0, report["output"]
-    return folder, report
+        command = [sys.executable, "-m", "tools.publish.site", folder]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+        log.with_suffix(".part").write_text(done.stdout + done.stderr)
+        log.with_suffix(".part").rename(log)
+    assert (folder / "index.html").exists(), log.read_text()
+    return folder
 
 
 @pytest.fixture(scope="session")
@@ -71,7 +62,7 @@ def home(site):
         def log_message(self, *arguments):
             pass
 
-    handler = functools.partial(Quiet, directory=str(site[0]))
+    handler = functools.partial(Quiet, directory=str(site))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}/"
@@ -114,7 +105,7 @@ def visit(browser, home):
 
 
 def pages(site):
-    return sorted(path.name for path in site[0].glob("*.html"))
+    return sorted(path.name for path in site.glob("*.html"))
 
 
 def keys_to_move(control):
@@ -137,12 +128,12 @@ def open_all(page):
 
 
 @every_lesson
-def test_a_live_lesson_page_is_quick_and_covered(visit, lesson):
+def test_a_live_lesson_page_is_light_and_covered(visit, lesson):
     page = visit(f"{lesson.stem}.html")
-    it_is_light(page)
+    sizes = "performance.getEntries().filter((entry) => entry.transferSize).map((entry) => entry.transferSize)"
+    assert sum(page.evaluate(sizes)) <= BYTES
     what_a_cell_tagged_answer_shows_is_inside_a_cover(page, lesson)
     every_widget_is_alive_and_every_control_works_from_the_keyboard(page, lesson)
-    it_is_alive_in_time(page, visit, f"{lesson.stem}.html")
 
 
 def every_widget_is_alive_and_every_control_works_from_the_keyboard(page, lesson):
@@ -166,14 +157,6 @@ def every_widget_is_alive_and_every_control_works_from_the_keyboard(page, lesson
     assert all(labels)
 
 
-def test_each_widgets_code_is_on_a_page_once(site):
-    for lesson in LESSONS:
-        text = (site[0] / f"{lesson.stem}.html").read_text(encoding="utf-8")
-        models = json.loads(re.search(r'id="widget-state">(.*?)</script>', text, re.DOTALL)[1]).values()
-        codes = [model["state"]["javascript"] for model in models if "javascript" in model["state"]]
-        assert codes and len(set(codes)) == len(codes)
-
-
 def test_a_widget_of_unknown_parts_keeps_its_picture(visit):
     page = visit(
         "04_layer_norm.html", alter=lambda text: text.replace('"model_name": "DropdownModel"', '"model_name": "X"')
@@ -187,7 +170,7 @@ def test_a_widget_of_unknown_parts_keeps_its_picture(visit):
 
 
 def test_pages_live_when_they_are_opened_as_files(visit, site):
-    home = site[0].as_uri() + "/"
+    home = site.as_uri() + "/"
     page = visit("index.html", home=home)
     page.focus(".explorer select")
     before = page.inner_text(".explorer-caption")
@@ -201,44 +184,6 @@ def test_pages_live_when_they_are_opened_as_files(visit, site):
     page.reload()
     page.wait_for_function(READY)
     assert page.locator(".quiz input >> nth=0").is_checked()
-
-
-def it_is_light(page):
-    size = page.evaluate(
-        """() => [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")]
-        .reduce((sum, entry) => sum + entry.transferSize, 0)"""
-    )
-    assert 100_000 < size <= BYTES
-
-
-def it_is_alive_in_time(page, visit, path):
-    """In ALIVE_SECONDS or, where the machine is slow or busy, in ALIVE_RATIO times what the page needs without widgets.
-
-    The fastest of some visits counts on each side: what else the machine does is not the page's.
-    """
-    alive, bare = [], []
-    for _ in range(5):
-        alive.append(page.evaluate("performance.getEntriesByName('alive')[0].startTime / 1000"))
-        if min(alive) <= max(ALIVE_SECONDS, ALIVE_RATIO * min(bare, default=0)):
-            return
-        page = visit(path, alter=without_widgets, ready="document.readyState == 'complete'")
-        bare.append(page.evaluate("performance.getEntriesByType('navigation')[0].domComplete / 1000"))
-        page = visit(path)
-    pytest.fail(f"alive after {alive} seconds; without widgets the page is there after {bare} seconds")
-
-
-def without_widgets(html):
-    bare, count = re.subn(r"<script[^>]*host\.js[^>]*></script>", "", html)
-    assert count == 1
-    return bare
-
-
-def test_building_takes_under_a_minute_of_the_processor(site):
-    assert site[1]["cpu"] <= CPU_SECONDS, site[1]["output"]
-
-
-def test_slides_can_be_made_again_inside_the_site(site):
-    check_place(site[0] / "slides")
 
 
 # ------------------------------------------------------------------------------------------------ questions
@@ -265,23 +210,6 @@ def test_a_cover_lasts_until_the_guess_and_reload(visit):
     assert 1 <= page.locator("details.answer[open]").count() < count
 
 
-def test_askers_see_answers_without_guessing(visit):
-    page = visit(f"{LESSON}.html")
-    page.focus("details.answer > summary >> nth=1")
-    page.keyboard.press("Enter")
-    assert page.evaluate("[...document.querySelectorAll('details.answer')].map((e) => e.open)")[:3] == [
-        False,
-        True,
-        False,
-    ]
-    words = [summary.inner_text() for summary in page.locator("details.answer > summary").all()[:2]]
-    assert words == ["Guess first, or open the answer", "The answer"]
-    page.click("text=Open all answers")
-    assert page.locator("details.answer:not([open])").count() == 0
-    page.click("text=Cover all answers")
-    assert page.locator("details.answer[open]").count() == 0
-
-
 def what_a_cell_tagged_answer_shows_is_inside_a_cover(page, lesson):
     outside = page.evaluate("[...document.querySelectorAll('.tag_answer')].filter((e) => !e.closest('details')).length")
     tagged = [cell for cell in read(lesson).cells if "answer" in cell.metadata.get("tags", [])]
@@ -293,33 +221,16 @@ def what_a_cell_tagged_answer_shows_is_inside_a_cover(page, lesson):
             assert first is None or first[0].strip() in covers, cell.source[:60]
 
 
-def test_the_skill_check_counts_and_keeps_its_score(visit):
-    page = visit(f"{LESSON}.html")
-    check = page.locator(".quiz-is-check").first
-    check.locator("input").first.check()
-    check.locator(".quiz-check").first.click()
-    score = check.locator(".quiz-score").inner_text()
-    assert "to answer" in score
-    page.reload()
-    page.wait_for_function(READY)
-    assert page.locator(".quiz-is-check .quiz-score").first.inner_text() == score
-
-
 # ------------------------------------------------------------------------------------------------ without JavaScript
 
 
 @example_lessons
 def test_without_javascript_everything_can_be_read(visit, lesson):
     page = visit(f"{lesson.stem}.html", java_script_enabled=False)
-    stills, questions = page.locator(".live img"), page.locator(".live p strong")
-    for still in stills.all():
-        still.scroll_into_view_if_needed() if still.is_visible() else None
+    for still in page.locator(".live img").all():
         assert len(still.get_attribute("alt")) > 20
-        file = page.request.get(urljoin(page.url, still.get_attribute("src")))
-        assert file.ok and file.body()[:4] == b"\x89PNG"
-    assert stills.count() + questions.count() >= 3
-    assert all(question.inner_text() for question in questions.all() if question.is_visible())
-    assert page.locator(".katex-error").count() == 0
+        assert page.request.get(urljoin(page.url, still.get_attribute("src"))).body()[:4] == b"\x89PNG"
+    assert page.locator(".live img, .live p strong").count() >= 3
     cover = page.locator("details.answer")
     if cover.count():
         inside = cover.first.locator(".tag_answer").first
@@ -354,40 +265,20 @@ def keep(page, answers):
     )
 
 
-def kept(page):
-    return page.evaluate(
-        """Object.fromEntries(Object.keys(localStorage).filter((key) => key.startsWith("normalization-notebooks/"))
-        .map((key) => [key.slice(key.indexOf("/") + 1), JSON.parse(localStorage[key])]))"""
-    )
-
-
-def rows_of(page):
-    """{lesson: (answered, missed, due)} of the table of progress, without the lessons of which nothing was answered."""
-    rows = page.locator(".practice-progress tr").all()[1:]
-    texts = [
-        (row.locator("th").inner_text(), *row.locator("td:not(.practice-picture)").all_inner_texts()) for row in rows
-    ]
-    return {name: numbers for name, *numbers in texts if not numbers[0].startswith("0 ")}
-
-
 def count_of(lesson):
     return len(read_questions(FOLDER / lesson / "questions.toml")[1])
 
 
-def test_answered_questions_show_at_once_without_moving_anything(visit):
+def test_answered_questions_show_at_once(visit):
     page = visit(f"{LESSON}.html")
-    line, below = page.locator("p.how-far"), page.locator(".bd-article h2").first
+    line = page.locator("p.how-far")
     assert not line.locator("a").is_visible() and line.inner_text() == ""
-    before = below.bounding_box()["y"] + page.evaluate("scrollY")
     page.locator(".quiz-is-prediction input").first.check()
     question = page.locator(".quiz-is-prediction").first
     question.locator(".quiz-check").click()
     page.wait_for_function("document.querySelector('p.how-far').innerText")
-    page.evaluate("document.querySelectorAll('details.answer').forEach((e) => (e.open = false))")
     wrong = "Not quite" in question.inner_text()
     assert line.inner_text() == f"1 of {count_of(LESSON)} answered" + (", 1 missed" if wrong else "")
-    assert below.bounding_box()["y"] + page.evaluate("scrollY") == before
-    assert line.bounding_box()["height"] <= 40
     line.locator("a").click()
     page.wait_for_url("**/progress.html")
 
@@ -399,22 +290,14 @@ def test_the_list_of_lessons_follows_other_tabs(visit):
     keep(page, answers_of(LESSON))
     total = count_of(LESSON)
     words = f"{total} of {total} answered, 1 missed, {total - 1} due"
-    # In every frame that is painted with the list's end, the list is as high.
-    page.add_init_script(
-        """window.heights = new Set();
-        (function look() {
-            const [list, next] = ["ol.lessons", ".prev-next-area"].map((name) => document.querySelector(name));
-            if (next) heights.add(list.offsetHeight);
-            requestAnimationFrame(look);
-        })();"""
-    )
     page.reload()
     page.wait_for_function(READY)
     assert lines.nth(1).inner_text() == words and lines.nth(2).inner_text() == ""
     everything = sum(map(count_of, lesson_names()))
     assert page.inner_text("p.how-far") == f"{total} of {everything} answered, 1 missed, {total - 1} due"
-    assert len(page.evaluate("[...heights]")) == 1
     other = page.context.new_page()
+    other.goto(page.url.replace("index", "progress"))
+    other.wait_for_selector(f".practice-progress a[href^='{LESSON}.html']")
     other.goto(page.url.replace("index", "04_layer_norm"))
     other.wait_for_function(READY)
     other.locator(".quiz input").first.check()
@@ -422,110 +305,24 @@ def test_the_list_of_lessons_follows_other_tabs(visit):
     page.wait_for_function("document.querySelectorAll('ol.lessons .how-far')[4].innerText.startsWith('1 of ')")
 
 
-@pytest.mark.parametrize("where", ["server", "files"])
-def test_answers_are_saved_forgotten_and_loaded_by_keyboard(visit, site, home, tmp_path, where):
-    page = visit("progress.html", home=home if where == "server" else site[0].as_uri() + "/")
-    assert "Nothing is answered yet" in page.inner_text(".practice-all")
-    keep(page, answers_of(LESSON))
-    total = str(count_of(LESSON))
-    row = {"01 Axis intuition": [f"{total} of {total}", "1", str(int(total) - 1)]}
-    page.wait_for_function("document.querySelector('.practice-all a')?.getAttribute('href') == '15_practice.html'")
-    assert rows_of(page) == row
-    page.focus(".practice-progress th a >> nth=-1")
-    assert page.evaluate("document.activeElement.getAttribute('href')") == f"{LESSONS[-1].stem}.html"
-    page.keyboard.press("Tab")
-    with page.expect_download() as download:
-        page.keyboard.press("Enter")
-    download.value.save_as(tmp_path / "answers.json")
-    for key in ("Tab", "Tab", "Enter"):
-        page.keyboard.press(key)
-    assert page.evaluate("document.activeElement.textContent") == "Keep them"
-    assert rows_of(page) == row
-    page.keyboard.press("Shift+Tab")
-    page.keyboard.press("Enter")
-    page.wait_for_function("document.querySelector('.practice-all').textContent.startsWith('Nothing')")
-    assert kept(page) == {} and rows_of(page) == {}
-    page.set_input_files(".practice input[type=file]", tmp_path / "answers.json")
-    page.wait_for_function(f"document.querySelector('.practice-said').textContent == '{total} answers loaded.'")
-    assert rows_of(page) == row and len(kept(page)) == int(total)
-
-
-def test_jupyterlab_and_site_load_each_others_answers(lab, page, visit, tmp_path):
-    open_lesson(page, lab, "00_start_here")
-    page.wait_for_selector(".practice-progress")
-    keep(page, answers_of(LESSON))
-    page.wait_for_function("document.querySelector('.practice-all a')")
-    row = rows_of(page)
-    assert list(row) == ["01 Axis intuition"]
-    link = page.locator(".practice-progress th a").nth(1)
-    assert link.evaluate("(e) => [e.pathname, e.target]") == ["/lab/tree/notebooks/01_axis_intuition.ipynb", "_blank"]
-    with page.expect_download() as download:
-        page.click(".practice >> text=Save my answers")
-    download.value.save_as(tmp_path / "lab.json")
-    there = visit("progress.html")
-    keep(there, answers_of("02_batch_dependence"))
-    there.set_input_files(".practice input[type=file]", tmp_path / "lab.json")
-    there.wait_for_function("document.querySelector('.practice-said').textContent.endsWith(' loaded.')")
-    both = rows_of(there)
-    assert both.items() > row.items() and len(both) == 2
-    with there.expect_download() as download:
-        there.click(".practice >> text=Save my answers")
-    download.value.save_as(tmp_path / "site.json")
-    page.set_input_files(".practice input[type=file]", tmp_path / "site.json")
-    page.wait_for_function("document.querySelector('.practice-said').textContent.includes(' left out, because yours')")
-    assert rows_of(page) == both
-
-
-def test_without_javascript_progress_leaves_no_line_empty(visit):
-    page = visit("progress.html", java_script_enabled=False)
-    assert "01 Axis intuition: " in page.inner_text("article")
-    assert page.locator("#pst-primary-sidebar a[href='progress.html'], #pst-primary-sidebar a[href='#']").count() == 1
-    page = visit(f"{LESSON}.html", java_script_enabled=False)
-    assert not page.locator("p.how-far a").is_visible()
-
-
 # ------------------------------------------------------------------------------------------------ paper
-
-
-def on_paper(page):
-    page.emulate_media(media="print")
-    page.set_viewport_size({"width": 720, "height": 1000})  # of A4
 
 
 def test_paper_shows_what_was_opened_without_buttons(visit):
     page = visit(f"{LESSON}.html")
     page.locator("details.answer").nth(1).evaluate("(e) => (e.open = true)")
-    page.locator("article details:has-text('Hint')").first.evaluate("(e) => (e.open = true)")
-    page.locator(".tag_picture details.fold").nth(1).evaluate("(e) => (e.open = true)")
-    on_paper(page)
-    assert page.locator("h1:visible").all_inner_texts() == [page.locator(".bd-article h1").inner_text()]
-    for gone in (".bd-sidebar-primary", ".bd-sidebar-secondary", ".run-it", "p.how-far", ".prev-next-area", "button"):
-        assert page.locator(f"{gone}:visible").count() == 0, gone
+    page.emulate_media(media="print")
+    assert page.locator(":is(.bd-sidebar-primary, .run-it, button):visible").count() == 0
     seen = page.evaluate(
         "[...document.querySelectorAll('.bd-article details')].map((e) => [e.open, e.checkVisibility()])"
     )
-    closed = page.locator("details.answer:not([open]):visible")
-    assert closed.count() >= 3, "a covered answer says that it is covered"
     assert all(visible or not is_open for is_open, visible in seen), "what was opened is printed"
-    assert sum(visible for is_open, visible in seen if not is_open) == closed.count(), "and no other fold"
-    covers = page.locator("details.answer")
-    assert covers.nth(1).locator("pre").first.is_visible() and not covers.nth(0).locator("pre").first.is_visible()
-    assert (
-        page.locator(".tag_picture pre:visible").count() >= 1 and page.locator(".tag_solution pre:visible").count() == 0
+    closed = page.locator("details.answer:not([open]):visible").count()
+    assert sum(visible for is_open, visible in seen if not is_open) == closed > 2, (
+        "a covered answer says so; no other fold"
     )
+    assert not page.locator("details.answer pre").first.is_visible()
     assert page.locator(".explorer-stage svg:visible").count() >= 1
-
-
-@example_lessons
-def test_paper_wraps_code_and_cuts_nothing(visit, lesson):
-    page = visit(f"{lesson.stem}.html", color_scheme="dark")
-    open_all(page)
-    on_paper(page)
-    hidden = """[...document.querySelectorAll('article :is(pre, .still, .explorer, table)')]
-        .filter((e) => e.checkVisibility() && e.scrollWidth > e.clientWidth + 1).map((e) => e.innerText.slice(0, 80))"""
-    assert page.evaluate(hidden) == []
-    kept_whole = "[...document.querySelectorAll('.still, .explorer')].map((e) => getComputedStyle(e).breakInside)"
-    assert set(page.evaluate(kept_whole)) <= {"avoid"}
 
 
 def test_paper_is_white_and_pages_recover(visit):
@@ -586,14 +383,6 @@ def test_controls_and_their_panel_are_in_view_together(visit, name, width, heigh
     assert seen and all(lost == 0 and here >= min(225, whole) for lost, here, whole in seen), seen
 
 
-def test_phones_find_lessons_behind_a_button(visit):
-    page = visit(f"{LESSON}.html", viewport={"width": 390, "height": 800})
-    page.click(".bd-header-article .primary-toggle")
-    page.wait_for_selector("#pst-primary-sidebar-modal[open] a[href='02_batch_dependence.html']")
-    page.click("#pst-primary-sidebar-modal a[href='02_batch_dependence.html']")
-    page.wait_for_url("**/02_batch_dependence.html")
-
-
 def test_the_chosen_colors_last(visit):
     page = visit("index.html", color_scheme="light")
     page.click(".theme-switch-button")
@@ -605,36 +394,10 @@ def test_the_chosen_colors_last(visit):
 # ------------------------------------------------------------------------------------------------ pages
 
 
-def test_the_landing_page_lives_and_links_all_lessons(visit):
-    page = visit("index.html")
-    assert page.locator(".explorer-stage svg").bounding_box()["y"] < 500
-    hrefs = page.evaluate("[...document.querySelectorAll('ol.lessons a')].map((e) => e.getAttribute('href'))")
-    assert hrefs == [f"{path.stem}.html" for path in LESSONS]
-    in_sidebar = page.evaluate(
-        "[...document.querySelectorAll('#pst-primary-sidebar a')].map((e) => e.getAttribute('href'))"
-    )
-    assert set(hrefs) <= set(in_sidebar)
-
-
-def test_glossary_and_ledger_exist_with_their_sources(site, visit):
-    for name, source in {"glossary": "notebooks/glossary.md", "claims": "helpers/data/claims.toml"}.items():
-        assert (f"{name}.html" in pages(site)) == (ROOT / source).exists()
-    if "claims.html" in pages(site):
-        page = visit("claims.html")
-        count = page.locator(".filter-table tbody tr").count()
-        assert page.locator(".filter-table a[href='02_batch_dependence.html']").count() > 1
-        page.select_option(".filter-table select >> nth=0", index=2)
-        assert 0 < page.locator(".filter-table tbody tr:not([hidden])").count() < count
-        links = page.evaluate("[...document.querySelectorAll('.filter-table td a')].map((e) => e.getAttribute('href'))")
-        assert len(links) > 50 and all(to.startswith("https://") or (site[0] / to).exists() for to in links)
-        plain = visit("claims.html", java_script_enabled=False)
-        assert plain.locator("table tr").count() == count + 1
-
-
 def test_every_link_inside_the_site_leads_somewhere(site):
     ids, links = {}, []
     for name in pages(site):
-        text = (site[0] / name).read_text(encoding="utf-8")
+        text = (site / name).read_text(encoding="utf-8")
         text = re.sub(r'<script type="application/json".*?</script>', "", text, flags=re.DOTALL)
         ids[name] = set(re.findall(r'\sid="([^"]+)"', text))
         links += [(name, link) for link in re.findall(r'\s(?:href|src)="([^"]+)"', text)]
@@ -645,7 +408,7 @@ def test_every_link_inside_the_site_leads_somewhere(site):
         if urlsplit(path).scheme:
             continue
         file = urlsplit(path).path or name
-        exists = (site[0] / file).exists()
+        exists = (site / file).exists()
         if not exists or (fragment and file.endswith(".html") and fragment not in ids[Path(file).name]):
             broken.append((name, link))
     assert broken == []
@@ -667,7 +430,7 @@ def test_a_page_gives_a_notebook_with_hidden_answers(visit, home):
 def test_formulas_are_typeset_from_local_files(visit):
     page = visit("04_layer_norm.html")
     assert page.locator(".katex").count() > 10 and page.locator(".katex-error").count() == 0
-    assert page.locator(".formula .katex-display").first.bounding_box()["height"] > 30
+    assert page.locator("div.math .katex-display").first.bounding_box()["height"] > 30
     assert page.evaluate("document.fonts.ready.then(() => document.fonts.check('16px KaTeX_Main'))")
     assert "\\frac" not in page.inner_text("article")
 
@@ -686,62 +449,34 @@ def search(page, words):
 
 
 @pytest.mark.parametrize("where", ["server", "files"])
-def test_search_works_by_keyboard_and_shows_the_line(visit, site, home, where):
-    page = visit("index.html", home=home if where == "server" else site[0].as_uri() + "/")
+def test_search_works_by_keyboard_and_shows_a_line(visit, site, home, where):
+    page = visit("index.html", home=home if where == "server" else site.as_uri() + "/")
     found = search(page, "float16")
     assert any("Epsilon and float16" in text for text in found.all_inner_texts())
-    lines = page.locator("#search-results .line")
-    assert lines.count() >= found.count() - 2, "a word may stand in a title or under a cover only"
-    for line in lines.all():
-        assert len(line.inner_text()) < 250
-        if "float16" in line.locator("xpath=ancestor::li").locator("a").first.inner_text().lower():
-            continue  # found by its heading, an entry of the glossary
-        assert line.locator("mark").first.inner_text().lower().startswith("float16")
+    if where == "server":
+        page.wait_for_selector("#search-results .context:has-text('float16')")
     found.first.click()
     page.wait_for_selector("article h1")
 
 
-def test_search_results_show_and_cut_words_well(visit):
-    page = visit("index.html")
-    search(page, "averaging quickly")
-    page.goto(page.url.replace("averaging+quickly", "averaging"))
-    page.wait_for_selector("#search-results .line mark")
-    marks = {text.lower() for text in page.locator("#search-results .line mark").all_inner_texts()}
-    assert {mark[:6] for mark in marks} == {"averag"} and len(marks) > 1
-    assert page.locator("#search-results .line >> nth=0").evaluate("(e) => e.scrollWidth <= e.clientWidth")
-
-
-def test_search_results_tell_nothing_folded(visit, site):
-    lines = json.loads(
-        (site[0] / "_static" / "lines.js").read_text(encoding="utf-8").removeprefix("const LINES = ")[:-2]
+def test_search_results_tell_nothing_folded(visit):
+    page = visit(f"{LESSON}.html")
+    covered = page.locator("details.answer p").all_text_contents()
+    page.goto(page.url.replace(LESSON, "search"))
+    told = page.evaluate(
+        """async (name) => {
+          const answer = await fetch(name);
+          return Search.htmlToText(await answer.text(), "");
+        }""",
+        f"{LESSON}.html",
     )
-    secrets = 0
-    for path in LESSONS:
-        shown = words_of(json.dumps(lines[path.stem]))
-        secret = secrets_of(path)
-        secrets += len(secret)
-        assert secret & shown == set(), path.stem
-        whys = [
-            why for question in read_questions(FOLDER / path.stem / "questions.toml")[1] for why in question["whys"]
-        ]
-        assert [why for why in whys if why.replace("`", "") in json.dumps(lines[path.stem], ensure_ascii=False)] == []
-    assert secrets >= 10
-    page = visit(f"{LESSON}.html", java_script_enabled=False)
-    shown = set(sum(lines[LESSON].values(), []))
-    covered = page.locator("details.answer :is(p, li)").all_text_contents()
-    assert len(covered) > 5 and [text for text in covered if " ".join(text.split()) in shown] == []
+    shown = " ".join(told.split())
+    assert len(covered) > 5 and "which numbers share a mean" in shown
+    assert [text for text in covered if " ".join(text.split()) in shown] == []
 
 
 def words_of(text):
     return set(re.findall(r"[a-z]{5,}", text.lower()))
-
-
-def words_printed(cell):
-    """The words of a cell's outputs, without its pictures."""
-    data = [output.get("data", output.get("text", "")) for output in cell.get("outputs", [])]
-    return words_of(
-        json.dumps([{k: v for k, v in d.items() if "image" not in k} if isinstance(d, dict) else d for d in data])
-    )
 
 
 def secrets_of(path):
@@ -750,16 +485,16 @@ def secrets_of(path):
     for cell in read(path).cells:
         if cell.cell_type == "code":
             solution = "solution" in cell.metadata.get("tags", [])
-            (folded if solution else visible).update(words_of(cell.source) | words_printed(cell))
-            continue
+            (folded if solution else visible).update(words_of(cell.source + json.dumps(cell.outputs)))
         for k, piece in enumerate(re.split(r"(<details>.*?</details>)", cell.source, flags=re.DOTALL)):
-            (folded if k % 2 else visible).update(words_of(piece))
+            if cell.cell_type == "markdown":
+                (folded if k % 2 else visible).update(words_of(piece))
     stems = {word[:5] for word in visible}
     return {word for word in folded if len(word) > 5 and word[:5] not in stems}
 
 
-def test_search_finds_no_hints_or_solutions(visit, site):
-    index = json.loads(re.search(r"setIndex\((.*)\)", (site[0] / "searchindex.js").read_text(), re.DOTALL)[1])
+def test_search_finds_no_hints_or_solutions(site):
+    index = json.loads(re.search(r"setIndex\((.*)\)", (site / "searchindex.js").read_text(), re.DOTALL)[1])
     assert len(index["terms"]) > 500
     secrets = 0
     for path in LESSONS:
@@ -771,16 +506,3 @@ def test_search_finds_no_hints_or_solutions(visit, site):
         secrets += len(secret)
         assert {word for word in secret for term in terms if term.startswith(word[:5])} == set(), path.stem
     assert secrets >= 10
-    page = visit(f"{LESSON}.html")
-    assert page.locator(".tag_solution").count() == 3
-    assert not page.locator(".tag_solution pre").first.is_visible()
-    assert not page.locator("details:has-text('Hint') code, details:has-text('Hint') p").first.is_visible()
-
-
-def test_folded_picture_code_says_what_it_draws(visit):
-    page = visit(f"{LESSON}.html")
-    open_picture = "(e) => e.querySelector('.cell_input') && !e.querySelector('details.fold > .cell_input')"
-    cells = page.query_selector_all(".tag_picture")
-    assert len(cells) == 4 and not any(cell.evaluate(open_picture) for cell in cells)
-    summaries = [cell.query_selector("summary").text_content() for cell in cells]
-    assert all(re.match("(Picture|Explorer|Computation): ", text) for text in summaries), summaries

@@ -3,7 +3,6 @@
 All other origins are refused; that nothing was asked of them, and that no script failed, is part of every test.
 """
 
-import base64
 import os
 import re
 import subprocess
@@ -12,12 +11,11 @@ import sys
 import pytest
 
 from tests.browser.conftest import NODE_MODULES, ROOT
-from tests.shared import EXAMPLES, LESSONS
+from tests.shared import EXAMPLES
 
 LESSON = "02_batch_dependence"
 READY = "document.documentElement.dataset.deck == 'ready'"
 MEASURED = EXAMPLES
-BYTES = 1_500_000
 SMALLEST = 16  # pixels of a letter on a slide of 1280 x 720
 # Letters in the cells of a tensor, and of formulas above and below the line.
 SMALL_BY_NATURE = ".katex, .mark.cells"
@@ -75,18 +73,6 @@ def go_to(page, kind):
         }""",
         kind,
     )
-
-
-# What a reader of QR codes finds in a picture of the screen.
-READ_CODE = """async (address) => {
-  const image = new Image();
-  image.src = address;
-  await image.decode();
-  const board = Object.assign(document.createElement("canvas"), { width: image.width, height: image.height });
-  board.getContext("2d").drawImage(image, 0, 0);
-  const { data } = board.getContext("2d").getImageData(0, 0, image.width, image.height);
-  return jsQR(data, image.width, image.height)?.data;
-}"""
 
 
 def place(page):
@@ -165,31 +151,6 @@ def test_slides_hold_everything_at_readable_size(present, lesson):
     page = present(lesson.stem)
     count, found = page.evaluate(PROBLEMS, [SMALLEST, SMALL_BY_NATURE])
     assert count > 20 and found == []
-
-
-def test_practice_stays_within_its_slide(present):
-    page = present("15_practice")
-    page.evaluate(
-        """() => {
-          const slide = document.querySelector(".sheet.is-practice .practice-question").closest("section");
-          const { h, v } = Reveal.getIndices(slide);
-          Reveal.slide(h, v);
-        }"""
-    )
-    frame = page.locator(".present:not(.stack) .is-practice .body").bounding_box()
-    for _ in range(12):
-        page.locator(".present .practice input[type=radio]").last.check()
-        page.click(".present .practice .quiz-check")
-        box = page.locator(".present:not(.stack) .practice").bounding_box()
-        assert box["y"] >= frame["y"] - 1 and box["y"] + box["height"] <= frame["y"] + frame["height"] + 1
-        page.click(".present .practice-next")
-
-
-def test_a_deck_is_light(decks):
-    shared = sum(path.stat().st_size for path in (decks / "assets").rglob("*") if path.is_file())
-    for lesson in LESSONS:
-        pictures = sum(path.stat().st_size for path in (decks / "pictures").glob(f"{lesson.stem}-*"))
-        assert (decks / f"{lesson.stem}.html").stat().st_size + pictures + shared <= BYTES, lesson.stem
 
 
 # ------------------------------------------------------------------------------------------------ alive
@@ -271,34 +232,6 @@ def test_widgets_live_and_formulas_are_set_locally(present):
     assert page.evaluate("document.fonts.check('16px KaTeX_Main')")
 
 
-def test_the_last_slide_has_link_and_code(browser, decks, tmp_path):
-    lesson = f"{LESSON}.html"
-    command = [
-        sys.executable,
-        "-m",
-        "tools.publish.slides",
-        tmp_path / "slides",
-        "--address",
-        "https://norms.example/n/",
-    ]
-    subprocess.run(command, check=True, capture_output=True)
-    asked = []
-    for theme in ("light", "dark"):
-        page = browser.new_page(viewport={"width": 1280, "height": 720})
-        page.on("request", lambda request: asked.append(request.url))
-        page.goto(f"{(tmp_path / 'slides' / lesson).as_uri()}?theme={theme}")
-        page.wait_for_function(READY)
-        go_to(page, "home")
-        page.add_script_tag(content=(NODE_MODULES / "jsqr" / "dist" / "jsQR.js").read_text(encoding="utf-8"))
-        shown = "data:image/png;base64," + base64.b64encode(page.screenshot()).decode()
-        assert page.evaluate(READ_CODE, shown) == f"https://norms.example/n/{lesson}"
-        link = page.locator(".present .public a")
-        assert link.get_attribute("href") == f"https://norms.example/n/{lesson}"
-        assert link.inner_text() == f"norms.example/n/{lesson}"
-        page.close()
-    assert not [url for url in asked if not url.startswith(("file:", "data:", "blob:"))]
-
-
 # ------------------------------------------------------------------------------------------- for all eyes and hands
 
 
@@ -339,20 +272,6 @@ def test_the_focus_is_seen_on_the_visible_slide(present):
         if where == "slide":
             assert page.evaluate(MARKED)
     assert "slide" in reached and "hidden slide" not in reached
-
-
-def test_colors_follow_address_switch_and_system(present):
-    theme = "document.documentElement.dataset.theme"
-    page = present(color_scheme="light")
-    assert page.evaluate(theme) == "light"
-    page.click("button.theme")
-    assert page.evaluate(f"[{theme}, localStorage.getItem('mode')]") == ["dark", "dark"]
-    page.wait_for_timeout(500)  # a busy Chromium passes on what is stored a little later than the script goes on
-    page.reload()
-    page.wait_for_function(READY)
-    assert page.evaluate(theme) == "dark"
-    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(17, 17, 17)"
-    assert present(query="?theme=light", color_scheme="dark").evaluate(theme) == "light"
 
 
 # ------------------------------------------------------------------------------------------------ for the speaker
@@ -486,22 +405,6 @@ def test_after_a_commitment_keys_belong_to_the_deck(present):
     assert place(page) != here
 
 
-def test_help_and_deck_page_describe_keys_alike(present, decks):
-    page = present()
-    page.keyboard.press("Shift+?")
-    page.wait_for_selector("tr:has-text('Slide overview')")
-    rows = "[...document.querySelectorAll('tr')].filter((row) => row.closest('[class*=overlay]'))"
-    helped = dict(page.evaluate(f"{rows}.slice(1).map((row) => [...row.cells].map((cell) => cell.innerText.trim()))"))
-    page.goto((decks / "index.html").as_uri())
-    lines = "[...document.querySelectorAll('h2 + p + dl dt')]"
-    listed = page.evaluate(f"{lines}.map((dt) => [dt.innerText.split(' '), dt.nextElementSibling.innerText])")
-    words = {key: says for keys, says in listed for key in keys}
-    ours = [*"ABCDERTWQ", "Backspace"]
-    assert [helped[key] for key in ours] == [words[key] for key in ours]
-    theirs = {part.strip().upper() for keys in helped for part in keys.split(",")}
-    assert {key.upper() for key in words} - set(map(str.upper, ours)) - {"?"} <= theirs
-
-
 def shown_clocks(page):
     return page.evaluate("[...document.querySelectorAll('.core .clock')].map((e) => e.textContent)")
 
@@ -517,31 +420,6 @@ def test_plans_say_what_shorter_classes_leave_out(present):
     page = present("06_epsilon_and_float16", "?sections=1,3,5&silent")
     assert page.locator(".discussion").count() == 0 and page.locator(".takeaway").count() == 3
     assert page.locator(".plan .left-out").count() == 2
-
-
-def test_pen_strokes_leave_with_their_slide(present):
-    page = present()
-    drawn = """(() => { const { data } = document.querySelector("canvas.pointer").getContext("2d")
-        .getImageData(0, 0, innerWidth, innerHeight); return data.some((value) => value > 0); })()"""
-    page.keyboard.press("w")
-    page.mouse.move(300, 300)
-    page.mouse.down()
-    page.mouse.move(500, 400, steps=5)
-    page.mouse.up()
-    assert page.evaluate(drawn)
-    page.keyboard.press("w")
-    page.keyboard.press("Space")
-    assert not page.evaluate(drawn)
-
-
-@pytest.mark.parametrize("more", ["&notes", "&answers"])
-def test_a_pdf_shows_notes_or_answers_on_request(present, more):
-    page = present("15_practice", f"?print-pdf{more}")
-    page.wait_for_function("document.querySelectorAll('.pdf-page').length > 10")
-    if more == "&notes":
-        assert page.locator(".speaker-notes-pdf").count() > 10
-    else:
-        assert page.locator(".vote .why").first.is_visible() and page.locator(".vote .right").count() >= 3
 
 
 def test_a_pdf_has_every_slide_with_pictures(present, decks):

@@ -131,24 +131,6 @@ def test_a_section_ends_in_discussion_and_takeaway():
     assert "Trap" in slide.before[0], "a trap by itself joins the discussion"
 
 
-def test_a_bare_heading_is_no_slide():
-    assert kinds_of(words("## 1 One"), question()) == ["question"]
-
-
-def test_references_share_slides_evenly():
-    items = "\n".join(f"- reference {k}" for k in range(build_slides.REFERENCES))
-    (slide,) = slides_of(words(f"## References\n\n{items}"))
-    assert body(slide).count("<li>") == build_slides.REFERENCES
-
-
-def test_a_long_table_repeats_its_head():
-    rows = "\n".join(f"| {k} | {'word ' * 10} |" for k in range(30))
-    slides = slides_of(words(f"## 1\n\n| k | v |\n| --- | --- |\n{rows}"))
-    counts = [body(slide).count("<tr>") for slide in slides]
-    assert sum(counts) == 30 + len(slides) and max(counts) - min(counts) <= 1 and len(slides) == 3
-    assert all("<th>k</th>" in body(slide) for slide in slides)
-
-
 # ------------------------------------------------------------------------------------------------ prose
 
 
@@ -157,11 +139,6 @@ def test_what_predictions_need_stands_before_them():
     assert "1024 marks" in body(slide)
     before, slide = slides_of(words(f"## 1\n\nA ruler. {LONG}"), question())
     assert before.kind == "section" and "A ruler." in body(before) and "A ruler." not in body(slide)
-
-
-def test_a_text_that_repeats_the_question_is_said():
-    (slide,) = slides_of(words("## 1\n\nQuestion a."), question())
-    assert "Question a." in notes(slide) and "Question a." not in body(slide)
 
 
 def test_explanations_stand_below_their_results():
@@ -186,42 +163,6 @@ def test_a_colon_stands_above_what_it_announces():
         assert body(slide).startswith("<p>These two:</p>")
     (slide,) = slides_of(words("## 1\n\nThen:"), code("print(1)", printed("1")))
     assert body(slide).startswith("<p>Then:</p>")
-
-
-def test_formulas_in_notes_need_no_style_sheet():
-    _, slide = slides_of(words("## 1\n\n$a<b$"), question(), code("f()", printed("1")), words(f"a. {LONG} $x$"))
-    assert "class='mathml'>x" in notes(slide)
-    assert "a&lt;b" in body(slides_of(words("## 1\n\nThe size of | x | is $a<b$."))[0])
-
-
-def test_what_holds_in_a_notebook_only_is_said():
-    text = "This **stays**. Press Shift+Enter in this cell. Here is the code:"
-    *_, slide = slides_of(words("## 1"), question(), code("print(1)", printed("1")), words(text))
-    assert "stays" in body(slide) and "Shift" not in body(slide) and "Here is" not in body(slide)
-    assert "Press Shift+Enter" in notes(slide)
-
-
-def test_a_sentence_continues_below_its_formula():
-    formula, slide = slides_of(words("## 1\n\nTheir ratio,\n\n$$r$$\n\nsays how far."), question())
-    assert "says how far" in body(formula) and "says how far" not in body(slide)
-
-
-def test_single_lines_and_takeaways_get_no_slide():
-    (slide,) = slides_of(
-        words("## 1\n\nSomebody gives you a function."), code("def f():\n    return 1", role="setup"), question()
-    )
-    assert "Somebody" in body(slide)
-    (slide,) = slides_of(words("## 1\n\n### Deeper: a\n\nText.\n\n**Takeaway.** So."))
-    assert "Takeaway" in body(slide) and slide.kind == "section"
-
-
-def test_dots_in_code_or_formulas_end_no_sentence():
-    assert build_slides.sentences("Wu et al. (2018) did it.") == ["Wu et al. (2018) did it."]
-    assert build_slides.sentences("Use `a. B` and $b. C$. Then go. Now?") == [
-        "Use `a. B` and $b. C$.",
-        "Then go.",
-        "Now?",
-    ]
 
 
 # ------------------------------------------------------------------------------------------------ code
@@ -260,44 +201,6 @@ def test_code_and_what_it_printed_share_a_slide():
     assert slide.kind == "result" and 'class="code"' in body(slide) and "42" in body(slide)
 
 
-def long_code():
-    return "\n".join(f"x{k} = {k}" for k in range(9)) + "\nprint(x8)"
-
-
-def test_long_listings_give_way_and_short_ones_stay():
-    explained = "This **explains** it. " + "word " * 60
-    for source, lines, stays in ((long_code(), 6, False), ("print(8)", 15, True)):
-        cells = [question(), code(source, printed("8\n" * lines)), words(explained)]
-        slide = slides_of(words("## 1\n\nLook."), *cells)[1]
-        assert ('class="code"' in body(slide)) == stays and "8" in body(slide)
-        assert ("explains" in body(slide)) != stays
-
-
-def picture(height):
-    still = f'<figure class="still"><img alt="bars" width="935" height="{height}"></figure>'
-    return code("# Picture: bars", {"output_type": "display_data", "data": {"text/html": still}}, role="picture")
-
-
-def test_pictures_join_earlier_prints_when_both_fit():
-    cells = [words("## 1\n\nLook."), question(), code(long_code(), printed("8"))]
-    *_, slide = slides_of(*cells, picture(300), words("So it is."))
-    assert slide.kind == "figure" and 'class="code"' not in body(slide)
-    assert body(slide).index("8</pre>") < body(slide).index("<img") < body(slide).index("So it is.")
-    assert [slide.kind for slide in slides_of(*cells, picture(500))] == ["question", "result", "figure"]
-
-
-def test_a_short_text_joins_the_explorer_it_introduces():
-    (slide,) = slides_of(words("## 1"), question(), words("It **was** so."), explorer())[1:]
-    assert slide.kind == "explorer" and body(slide).index("was") < body(slide).index("data-model")
-
-
-def test_next_cards_and_lacking_room_are_announced():
-    rows = "\n".join(f"| {k} | v |" for k in range(9))
-    more = "\n".join(f"- point {k}" for k in range(9))
-    (slide,) = slides_of(words(f"## Recap\n\n| k | v |\n| --- | --- |\n{rows}\n\n{more}\n\nNext: lesson 02."))
-    assert slide.kind == "table" and "point 1" in notes(slide) and "Next" in notes(slide)
-
-
 def test_check_only_cells_appear_where_they_answer_questions():
     checks = code("x = 1\ncheck_close('x', x, 1)", printed("PASS - x: 1\n"))
     assert kinds_of(words("## 1"), checks) == []
@@ -306,11 +209,6 @@ def test_check_only_cells_appear_where_they_answer_questions():
     for cells in ([question(), checks], [question(), definition, hidden], [words("This:"), checks]):
         *_, slide = slides_of(words("## 1"), *cells)
         assert "x: 1" in body(slide) and "PASS" not in body(slide) and "check" not in body(slide)
-
-
-def test_only_lines_longer_than_slides_break():
-    assert "wrapped" not in build_slides.as_printed("x" * 100) and "wrapped" in build_slides.as_printed("x" * 101)
-    assert 'class="printed big"' in build_slides.as_printed("accuracy 0.9\n")
 
 
 def test_pages_leave_out_code_of_pictures_and_solutions():
@@ -350,12 +248,6 @@ def test_a_skill_check_asks_questions_one_by_one():
     assert "Question b?" in body(slides[0])
 
 
-def test_a_widgets_place_fits_its_longest_words():
-    slides = slides_of(words("## 1"), question(), explorer())
-    assert 'data-longest="Not quite. The longest of all. m' in body(slides[0])
-    assert 'data-longest="one and two"' in body(slides[1])
-
-
 def test_answering_texts_come_after_their_questions_on_slides():
     answer = words("Because it is so.", tags=["answer"])
     slides = slides_of(words("## 1"), question(), answer, question())
@@ -378,19 +270,6 @@ def decks(tmp_path_factory):
 
 def slides_without_notes(deck):
     return re.sub(r"<aside.*?</aside>", "", deck, flags=re.DOTALL)
-
-
-MOST, MOST_CORE = 55, 38
-
-
-def test_a_deck_is_short(decks):
-    for name, (_, deck) in decks.items():
-        parts = re.split(r'<section class="(core|optional)" data-section="([^"]*)"', deck)[1:]
-        counts = [
-            (kind, title, text.count('class="sheet')) for kind, title, text in zip(*[iter(parts)] * 3, strict=True)
-        ]
-        core = sum(n for kind, title, n in counts if kind == "core" and title not in ("References", "At home"))
-        assert sum(n for *_, n in counts) <= MOST and core <= MOST_CORE, (name, core, counts)
 
 
 def test_no_slide_shows_a_line_of_a_check(decks):
@@ -467,39 +346,12 @@ def test_slide_seconds_add_up_to_minutes(decks):
             assert minutes == "0" or seconds >= 60 * (int(minutes) + int(talk)) - 30, name
 
 
-def test_a_deck_is_the_same_each_time(decks, tmp_path):
-    lesson = lesson_of(LESSONS[1])
-    once = build_slides.deck_page(lesson, tmp_path, "..")
-    assert once == build_slides.deck_page(lesson, tmp_path, "..")
-
-
-def test_the_first_slide_says_what_when_where(decks):
-    deck = decks["02_batch_dependence"][1]
-    first = deck[: deck.index("</section>")]
-    for part in (
-        "02",
-        "Batch dependence",
-        "Why does my prediction change",
-        "../02_batch_dependence.html",
-    ):
-        assert part in first
-
-
 def test_deck_links_need_pages_for_the_glossary():
     link = '<a href="02_batch_dependence.ipynb#x">02</a> <a href="../notebooks/glossary.md#eps">eps</a>'
     assert build_slides.with_links(link, "..") == (
         '<a href="02_batch_dependence.html#x">02</a> <a href="../glossary.html#eps">eps</a>'
     )
     assert build_slides.with_links(link, None).endswith("02</a> eps")
-
-
-def test_the_index_lists_every_deck(monkeypatch, tmp_path):
-    monkeypatch.setattr(build_slides, "write_assets", lambda folder: None)
-    monkeypatch.setattr(build_slides, "need_packages", lambda *names: None)
-    assert build_slides.build(tmp_path / "slides", None) == len(LESSONS)
-    index = (tmp_path / "slides" / "index.html").read_text(encoding="utf-8")
-    assert all(f'href="{path.stem}.html"' in index for path in LESSONS)
-    assert all((tmp_path / "slides" / f"{path.stem}.html").exists() for path in LESSONS)
 
 
 def test_without_reveal_the_command_says_what_to_do(monkeypatch, tmp_path, capsys):

@@ -9,8 +9,8 @@ JupyterLite's kernel) are wheels in packages/, and Pyodide's list of packages, t
 """
 
 import argparse
-import base64
 import hashlib
+import importlib.metadata
 import json
 import os
 import re
@@ -19,12 +19,14 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-import urllib.error
 import urllib.request
 import zipfile
 from pathlib import Path
 
-from tools import bootstrap
+import nbformat
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
 from tools.learner import workbook
 from tools.lessons import ROOT, text
 from tools.publish.pages import PublishError, known_questions, run
@@ -32,148 +34,71 @@ from tools.publish.replace_folder import check_place, replace_folder
 from tools.publish.typeset import WEB
 
 LITE_VENV = ROOT / ".venv-lite"
+PYTHON = LITE_VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 FOLDER = "run"  # of the site, where the lessons are that run
-ABOUT = "lessons.json"  # in it: what the copies in a browser are compared with, and where the pages for reading are
+ABOUT = "lessons.json"  # in it: the hash of each lesson's original, with which the copies in a browser are compared
 KERNEL = LITE_VENV / "share/jupyter/labextensions/@jupyterlite/pyodide-kernel-extension/static/pypi"
 CORE = ("pyodide.js", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip")
 
-# What Pyodide's own list lacks, with what each needs: pure Python, in the versions of requirements.lock,
-LOCKED = {
-    "comm": ["traitlets"],
-    "psygnal": [],
-    "anywidget": ["ipywidgets", "psygnal", "typing-extensions"],
-    "ipywidgets": ["comm", "ipython", "traitlets", "widgetsnbextension"],
-    "seaborn": ["numpy", "pandas", "matplotlib"],
-}
-# and what JupyterLite's kernel brings.
-OF_KERNEL = {
-    "ipykernel-6": [],
-    "piplite-": ["micropip"],
-    "pyodide_kernel-": ["ipython", "comm", "ipykernel", "traitlets"],
-    "widgetsnbextension-4": [],
-}
-# Pyodide loads what the imports of a cell name. What helpers imports later, lessons_kernel.py lets it load.
-HELPERS = ["numpy", "anywidget", "ipywidgets"]
-# What Pyodide loads with matplotlib although no picture here needs it: it is for PDF files and time zones.
-NOT_FOR_PICTURES = {"fonttools", "pytz"}
+# What Pyodide's list lacks: pure Python, in the versions of requirements.lock; and what JupyterLite's kernel brings.
+LOCKED = ["comm", "psygnal", "anywidget", "ipywidgets", "seaborn"]
+OF_KERNEL = ["ipykernel-6", "piplite-", "pyodide_kernel-", "widgetsnbextension-4"]
+# What the helpers need of pyproject.toml's dependencies in a browser. A lesson that draws with seaborn imports it.
+HELPERS = ["numpy", "matplotlib", "ipywidgets", "anywidget"]
 # Loaded before the kernel starts. JupyterLite would look for those that are missing here on PyPI.
-AT_START = [
-    "micropip",
-    "piplite",
-    "sqlite3",
-    "ipykernel",
-    "comm",
-    "pyodide_kernel",
-    "jedi",
-    "ipython",
-    "lessons-kernel",
-]
-# What a first visit downloads, compressed, in MB: JupyterLab and Python (12) with NumPy and widgets, then what draws.
-# Counted from the files that a browser asked for; NumPy, matplotlib and pandas by the sizes that Pyodide states.
-DOWNLOADED = {"": 16, "matplotlib": 9, "seaborn": 5}
+AT_START = ["micropip", "piplite", "sqlite3", "ipykernel", "comm", "pyodide_kernel", "jedi", "ipython"]
+# MB that a first visit downloads, compressed: JupyterLab and Python (12), NumPy, widgets, matplotlib; seaborn as well.
+# Counted from the files that a browser asked for; NumPy and what draws by the sizes that Pyodide states.
+DOWNLOADED, WITH_SEABORN = 25, 30
 
 
 # ----------------------------------------------------------------------------------------------------
-# Wheels and the list of packages
+# Packages
 
 
-def normalized(name):
-    return re.sub(r"[-_.]+", "-", name).lower()
+def must_run(command, what, **options):
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, **options)
+    if done.returncode:
+        raise PublishError(f"{what}:\n{(done.stdout + done.stderr)[-2000:]}")
 
 
-def make_wheel(folder, name, files):
-    """A wheel of {path: bytes}, the same bytes each time; return its path."""
-    stem = f"{name.replace('-', '_')}-1.0.0"
-    files = files | {
-        f"{stem}.dist-info/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0.0\n".encode(),
-        f"{stem}.dist-info/WHEEL": b"Wheel-Version: 1.0\nGenerator: lite\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-    }
-    record = f"{stem}.dist-info/RECORD"
-    lines = []
-    for path, data in files.items():
-        digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
-        lines.append(f"{path},sha256={digest},{len(data)}\n")
-    files[record] = "".join([*lines, f"{record},,\n"]).encode()
-    wheel = folder / f"{stem}-py3-none-any.whl"
-    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
-        for path, data in files.items():
-            archive.writestr(zipfile.ZipInfo(path, (2020, 1, 1, 0, 0, 0)), data, zipfile.ZIP_DEFLATED)
-    return wheel
-
-
-def files_of_helpers():
-    found = sorted(path for path in (ROOT / "helpers").rglob("*") if path.is_file())
-    return {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in found if "__pycache__" not in path.parts}
-
-
-def download_locked(folder):
-    """The wheels of LOCKED, with the versions and hashes of requirements.lock."""
+def write_wheels(folder):
+    """All wheels that Pyodide lacks, into a folder: the locked ones, those of JupyterLite's kernel, and the helpers."""
+    folder.mkdir(parents=True)
     lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
-    entries = [re.search(rf"^{name}==(?:.*\\\n)*.*\n", lock, re.M)[0] for name in LOCKED]
     wanted = folder / "wanted.txt"
+    entries = [re.search(rf"^{name}==(?:.*\\\n)*.*\n", lock, re.M)[0] for name in LOCKED]
     wanted.write_text("".join(entries), encoding="utf-8")
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--require-hashes", "-r", wanted]
     command += ["--only-binary=:all:", "--platform=any", "--python-version=3.13", "--implementation=py", "-d", folder]
-    environment = bootstrap.environment(sys.executable)
-    try:
-        bootstrap.need(list(map(str, command)), environment, "The packages for the browser could not be downloaded")
-    except bootstrap.Stop as reason:
-        raise PublishError(str(reason)) from None
+    must_run(command, "The packages for the browser could not be downloaded")
     wanted.unlink()
+    for beginning in OF_KERNEL:
+        shutil.copy(next(KERNEL.glob(f"{beginning}*.whl")), folder)
+    must_run([sys.executable, "-m", "uv", "build", "--wheel", "-o", folder], "The helpers make no wheel", cwd=ROOT)
+    (folder / ".gitignore").unlink(missing_ok=True)
+    return sorted(folder.glob("*.whl"))
 
 
-def entry(wheel, depends, imports=None):
-    """(name, what Pyodide's list says of a wheel)."""
-    name, version = wheel.name.split("-")[:2]
-    return normalized(name), {
-        "name": normalized(name),
+def entry(wheel):
+    """(name, what Pyodide's list says of a wheel), with all that its metadata require."""
+    module, version = wheel.name.split("-")[:2]
+    place = zipfile.Path(wheel, f"{module}-{version}.dist-info/")
+    required = map(Requirement, importlib.metadata.PathDistribution(place).requires or [])
+    name, depends = canonicalize_name(module), [need.name for need in required if not need.marker]
+    if name == "normalization-notebooks":
+        module, depends = "helpers", HELPERS
+    return name, {
+        "name": name,
         "version": version,
         "file_name": wheel.name,
         "install_dir": "site",
         "sha256": hashlib.sha256(wheel.read_bytes()).hexdigest(),
         "package_type": "package",
-        "imports": imports or [name],
+        "imports": [module],
         "depends": depends,
         "unvendored_tests": False,
     }
-
-
-def needs_in_a_browser():
-    """pyproject.toml, as far as lesson 00 asks it what a machine must have."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    needed = [line for line in project["dependencies"] if re.match(r"[\w-]+", line)[0] in HELPERS]
-    return f"[project]\ndependencies = {json.dumps(needed)}\n"
-
-
-def write_packages(folder):
-    """All wheels that Pyodide lacks, into a folder; return their entries."""
-    folder.mkdir(parents=True)
-    download_locked(folder)
-    entries = [entry(next(folder.glob(f"{name}-*.whl")), depends) for name, depends in LOCKED.items()]
-    for beginning, depends in OF_KERNEL.items():
-        wheel = shutil.copy(next(KERNEL.glob(f"{beginning}*.whl")), folder)
-        entries.append(entry(Path(wheel), depends))
-    entries.append(entry(make_wheel(folder, "normalization-helpers", files_of_helpers()), HELPERS, ["helpers"]))
-    modules = [ROOT / "tools/learner/missing_name.py", WEB / "lite" / "lessons_kernel.py"]
-    files = {path.name: path.read_bytes() for path in modules} | {"lessons.toml": needs_in_a_browser().encode()}
-    wheel = make_wheel(folder, "lessons-kernel", files)
-    entries.append(entry(wheel, ["ipython"], [path.stem for path in modules]))
-    return dict(entries)
-
-
-def closure(names, packages):
-    """The names and all that they need; and what of that is nowhere."""
-    found, missing, todo = set(), set(), [normalized(name) for name in names]
-    while todo:
-        name = todo.pop()
-        if name in found or name in missing:
-            continue
-        if name not in packages:
-            missing.add(name)
-            continue
-        found.add(name)
-        todo += map(normalized, packages[name]["depends"])
-    return found, missing
 
 
 def read_lock(pyodide):
@@ -183,33 +108,44 @@ def read_lock(pyodide):
             return json.loads((pyodide / "pyodide-lock.json").read_text(encoding="utf-8"))
         with urllib.request.urlopen(pyodide + "pyodide-lock.json", timeout=60) as answer:
             return json.load(answer)
-    except (OSError, urllib.error.URLError, ValueError) as reason:
+    except (OSError, ValueError) as reason:
         raise PublishError(f"{pyodide} holds no distribution of Pyodide ({reason}): set PYODIDE_DIST.") from None
 
 
-def write_python(pyodide, out, incomplete=False):
-    """Write packages/ with its list, and pyodide/ where the distribution is a folder; return what is missing."""
-    lock = read_lock(pyodide)
-    theirs = {normalized(name): package for name, package in lock["packages"].items()}
-    if pictures := theirs.get("matplotlib"):
-        theirs["matplotlib"] = pictures | {"depends": [n for n in pictures["depends"] if n not in NOT_FOR_PICTURES]}
-    ours = write_packages(out / "packages")
-    packages = theirs | ours
-    found, missing = closure([*AT_START, *ours], packages)
-    if missing and not incomplete:
-        raise PublishError(f"This distribution of Pyodide lacks {', '.join(sorted(missing))}: take a full one.")
-    if isinstance(pyodide, Path):
+def needed(names, packages):
+    """The names and all that they need."""
+    found, todo = set(), list(names)
+    while todo:
+        name = canonicalize_name(todo.pop())
+        if name not in found and name in packages:
+            found.add(name)
+            todo += packages[name]["depends"]
+    return found
+
+
+def extended(lock, ours, before):
+    """The list of packages with ours; `before` is the address of theirs. What none of them is, no package needs."""
+    theirs = {canonicalize_name(name): package for name, package in lock["packages"].items()}
+    theirs = {name: package | {"file_name": before + package["file_name"]} for name, package in theirs.items()}
+    packages = {}
+    for name, package in (theirs | ours).items():
+        depends = [need for need in map(canonicalize_name, package["depends"]) if need in theirs or need in ours]
+        packages[name] = package | {"depends": depends}
+    return lock | {"packages": packages}
+
+
+def write_python(pyodide, out):
+    """Write packages/ with its list, and pyodide/ where the distribution is a folder; return what that lacks."""
+    is_folder = isinstance(pyodide, Path)
+    ours = dict(map(entry, write_wheels(out / "packages")))
+    lock = extended(read_lock(pyodide), ours, "../pyodide/" if is_folder else pyodide)
+    missing = {"numpy", "matplotlib", "pandas"} - set(lock["packages"])
+    if is_folder:
+        lock["packages"] = {name: lock["packages"][name] for name in needed([*AT_START, *ours], lock["packages"])}
+        files = [package["file_name"] for name, package in lock["packages"].items() if name not in ours]
         (out / "pyodide").mkdir()
-        for name in [*CORE, *(theirs[name]["file_name"] for name in found - set(ours))]:
-            shutil.copy(pyodide / name, out / "pyodide")
-        packages = {name: package for name, package in packages.items() if name in found}
-    before = "../pyodide/" if isinstance(pyodide, Path) else pyodide
-    listed = {}
-    for name, package in packages.items():
-        depends = [need for need in package["depends"] if normalized(need) not in missing]
-        file = package["file_name"] if name in ours else before + package["file_name"]
-        listed[name] = package | {"depends": depends, "file_name": file}
-    lock["packages"] = listed
+        for file in [*CORE, *(Path(file).name for file in files)]:
+            shutil.copy(pyodide / file, out / "pyodide")
     (out / "packages" / "pyodide-lock.json").write_text(json.dumps(lock), encoding="utf-8")
     return missing
 
@@ -218,22 +154,13 @@ def write_python(pyodide, out, incomplete=False):
 # Lessons
 
 
-def joined(value):
-    return text(value) if isinstance(value, list) and all(isinstance(line, str) for line in value) else value
-
-
-def as_served(nb):
-    """What a Jupyter server sends when it opens a trusted file: lists of lines are one text, cells are trusted."""
-    for cell in nb["cells"]:
-        cell["source"] = text(cell["source"])
-        if cell["cell_type"] == "code":
-            cell["metadata"]["trusted"] = True
-        for output in cell.get("outputs", []):
-            if "text" in output:
-                output["text"] = text(output["text"])
-            data = output.get("data", {})
-            data |= {kind: joined(value) for kind, value in data.items() if not kind.endswith("json")}
-    nb["metadata"]["kernelspec"] = {"display_name": "Python (Pyodide)", "language": "python", "name": "python"}
+def as_served(original):
+    """The copy of a lesson, as a Jupyter server sends it when it opens a trusted file."""
+    nb = nbformat.reads(workbook.copy_of(original).decode("utf-8"), as_version=4)
+    for cell in nb.cells:
+        if cell.cell_type == "code":
+            cell.metadata["trusted"] = True
+    nb.metadata["kernelspec"] = {"display_name": "Python (Pyodide)", "language": "python", "name": "python"}
     return nb
 
 
@@ -242,7 +169,7 @@ def write_contents(folder):
     folder.mkdir(parents=True)
     hashes = {}
     for lesson in sorted((ROOT / "notebooks").glob("*.ipynb")):
-        nb = as_served(json.loads(workbook.copy_of(lesson)))
+        nb = as_served(lesson)
         (folder / lesson.name).write_text(json.dumps(nb, ensure_ascii=False, separators=(",", ":")), encoding="utf-8")
         hashes[lesson.name] = workbook.remembered(nb)["original"]
     shutil.copy(ROOT / "notebooks" / "glossary.md", folder)
@@ -252,21 +179,22 @@ def write_contents(folder):
 def megabytes(nb):
     """What the first visit to a lesson downloads, about, when all of its cells are run."""
     code = "\n".join(text(cell["source"]) for cell in nb["cells"] if cell["cell_type"] == "code")
-    needed = [words for words in DOWNLOADED if words in code or words == "matplotlib" and "new_figure" in code]
-    return sum(DOWNLOADED[words] for words in needed)
-
-
-def lead_back(out, hashes=None):
-    """Note in the folder of the lessons that run what they are, and whether the site's pages lie beside them."""
-    file = out / ABOUT
-    hashes = hashes or json.loads(file.read_text(encoding="utf-8"))["lessons"]
-    beside = all((out.parent / name).with_suffix(".html").exists() for name in hashes)
-    file.write_text(json.dumps({"pages": "../" if beside else None, "lessons": hashes}), encoding="utf-8")
-    return beside
+    return WITH_SEABORN if "seaborn" in code else DOWNLOADED
 
 
 # ----------------------------------------------------------------------------------------------------
 # Building
+
+
+def kernel_script():
+    """JavaScript that holds the Python which prepares a kernel: advice after a NameError, and what lesson 00 reads."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    dependencies = [line for line in project["dependencies"] if Requirement(line).name in HELPERS]
+    needs = f"[project]\ndependencies = {json.dumps(dependencies)}\n"
+    advice = (ROOT / "tools" / "learner" / "missing_name.py").read_text(encoding="utf-8")
+    program = [advice, "install(shell)", "import pathlib, sys", "sys.path.insert(0, '.')"]
+    program.append(f"pathlib.Path('pyproject.toml').write_text({needs!r})")
+    return f"globalThis.lessonsKernel = {json.dumps(chr(10).join(program))};\n"
 
 
 def write_settings(folder, pyodide):
@@ -288,11 +216,11 @@ def write_settings(folder, pyodide):
     static.mkdir(parents=True)
     shutil.copy(WEB / "lite" / "package.json", static.parent)
     code = (WEB / "bundle" / "lite.js").read_text(encoding="utf-8")
-    (static / "lite.js").write_text(known_questions() + code, encoding="utf-8")
+    (static / "lite.js").write_text(known_questions() + kernel_script() + code, encoding="utf-8")
 
 
-def build(out, pyodide, incomplete=False):
-    """Write the folder; return (number of lessons, names of the packages that are missing)."""
+def build(out, pyodide):
+    """Write the folder; return (number of lessons, names of the packages that Pyodide lacks)."""
     out = Path(out).resolve()
     check_place(out)
     if not KERNEL.is_dir():
@@ -301,15 +229,12 @@ def build(out, pyodide, incomplete=False):
         source, made = Path(folder) / "source", Path(folder) / "made"
         hashes = write_contents(source / "contents")
         write_settings(source, pyodide)
-        command = [bootstrap.python_in(LITE_VENV), "-m", "jupyterlite_core", "build", "--contents", source / "contents"]
-        command += ["--output-dir", made, "--no-sourcemaps", "--no-unused-shared-packages"]
-        command += ["--apps", "lab", "--apps", "notebooks"]
-        done = subprocess.run(list(map(str, command)), cwd=source, capture_output=True, text=True)
-        if done.returncode:
-            raise PublishError("JupyterLite could not be built:\n" + done.stdout[-1000:] + done.stderr[-1000:])
-        missing = write_python(pyodide, made, incomplete)
+        command = [PYTHON, "-m", "jupyterlite_core", "build", "--contents", source / "contents", "--output-dir", made]
+        command += ["--no-sourcemaps", "--no-unused-shared-packages", "--apps", "lab", "--apps", "notebooks"]
+        must_run(command, "JupyterLite could not be built", cwd=source)
+        missing = write_python(pyodide, made)
+        (made / ABOUT).write_text(json.dumps(hashes), encoding="utf-8")
         replace_folder(made, out)
-    lead_back(out, hashes)
     return len(hashes), missing
 
 
@@ -318,16 +243,13 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(description="Build the lessons that run in a browser.")
     parser.add_argument("out", nargs="?", default=ROOT / "site" / "run", help="output folder (default: site/run/)")
     place = os.environ.get("PYODIDE_DIST") or settings["pyodide"]
-    parser.add_argument(
-        "--pyodide", default=place, help="address or folder of Pyodide, instead of that in pyproject.toml"
-    )
-    parser.add_argument("--incomplete", action="store_true", help="build even if Pyodide lacks packages, for a test")
+    parser.add_argument("--pyodide", default=place, help="address or folder of Pyodide (default: from pyproject.toml)")
 
     def build_lite(options):
         address = options.pyodide.startswith(("https://", "http://"))
         pyodide = options.pyodide.rstrip("/") + "/" if address else Path(options.pyodide).resolve()
-        count, missing = build(options.out, pyodide, options.incomplete)
-        without = f", without {', '.join(sorted(missing))}" if missing else ""
+        count, missing = build(options.out, pyodide)
+        without = f" (they cannot run: Pyodide here lacks {', '.join(sorted(missing))})" if missing else ""
         return f"{count} lessons for the browser{without}"
 
     return run(build_lite, parser.parse_args(arguments))

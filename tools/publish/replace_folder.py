@@ -10,17 +10,12 @@ class NotOurs(Exception):
     """The place is taken, in one sentence."""
 
 
-def is_ours(folder):
-    """Whether all that is in a folder was made here; nothing may be in it."""
-    return (folder / MARK).exists() or all((inner / MARK).exists() for inner in folder.iterdir())
-
-
 def check_place(out):
-    """Refuse a place where files are that were not made here."""
+    """Refuse a place where files are that were not made here. A folder of folders that were is one of ours."""
     out = Path(out)
     if out.exists() and not out.is_dir():
         raise NotOurs(f"{out} is a file: name a folder.")
-    if out.is_dir() and not is_ours(out):
+    if out.is_dir() and not (out / MARK).exists() and not all((inner / MARK).exists() for inner in out.iterdir()):
         raise NotOurs(f"{out} holds other files: name a folder that is empty or new, or empty this one yourself.")
 
 

@@ -32,8 +32,10 @@ from tools.publish.typeset import WEB
 
 # By which tags myst-nb folds a cell; a line that only shows a widget says nothing to a reader.
 FOLDS = {"widget": "remove-input", "solution": "hide-cell", "setup": "hide-input", "picture": "hide-input"}
-# Around the text of a cell tagged `answer`: conf.py folds what stands between them.
-ANSWER = "<!-- answer -->\n\n{}\n\n<!-- end of answer -->"
+# What answers a prediction stands between these two.
+COVER = """<details class="answer">
+<summary><span class="closed">{}</span><span class="opened">The answer</span></summary>"""
+END_OF_COVER = "</details>"
 
 
 def markdown(source):
@@ -57,13 +59,49 @@ def for_myst(cell):
     # JupyterLab keeps capitals in the name of a heading, Sphinx does not.
     source = re.sub(r"(?<=glossary\.md#)[\w-]+", lambda entry: entry[0].lower(), source)
     source = re.sub(r'(href="\d\d_\w+)\.ipynb', r"\1.html", source)
-    return markdown(ANSWER.format(source) if "answer" in tags else source)
+    return markdown(source) | {"metadata": {"tags": tags}}
+
+
+def split_text(source):
+    """(what of a text below an answer belongs to it, the rest: from a heading on, or a last line that leads on)"""
+    if heading := re.search("^#+ ", source, re.MULTILINE):
+        return source[: heading.start()], source[heading.start() :]
+    end = source.rfind("\n\n") + 1 if source.rstrip().endswith(":") else len(source)
+    return source[:end], source[end:]
+
+
+def with_covers(cells):
+    """The cells, with each answer to a prediction in a fold. Text below an answer of code belongs to it."""
+    made, cover, takes_text = [], [], False
+
+    def close():
+        if cover:
+            words = "Guess first, or open the answer" if cover[0]["cell_type"] == "code" else "After your guess"
+            made.extend([markdown(COVER.format(words)), *cover, markdown(END_OF_COVER)])
+            cover.clear()
+
+    for cell in cells:
+        is_code = cell["cell_type"] == "code"
+        if "answer" in tags_of(cell):
+            cover.append(cell)
+            takes_text = is_code
+        elif is_code or not (cover and takes_text):
+            close()
+            made.append(cell)
+        else:
+            own, rest = split_text(cell["source"])
+            cover += [markdown(own)] * bool(own.strip())
+            if rest.strip():
+                close()
+                made.append(markdown(rest))
+    close()
+    return made
 
 
 def lesson_page(lesson, pictures, repository="", run=""):
     """The notebook as myst-nb shall read it, with its head, and with what its widgets hold on the page itself."""
     cells, models = prepared(lesson.nb, lesson.name, pictures)
-    cells = [for_myst(cell) for cell in cells]
+    cells = with_covers([for_myst(cell) for cell in cells])
     cells.insert(1, markdown(head(lesson.name, repository, run, lite.megabytes(lesson.nb))))
     metadata = {key: value for key, value in lesson.nb["metadata"].items() if key != "widgets"}
     cells += [markdown(state_on_page(models))] * bool(models)
@@ -169,8 +207,20 @@ def write_source(lessons, source, static, repository, run):
     copy_katex(static / "katex")
 
 
+def run_sphinx(folder, source, static, made):
+    """Make the pages; a warning counts as an error."""
+    command = [sys.executable, "-m", "sphinx", "-b", "html", "-c", WEB, "-d", folder / "doctrees", "-q", "-W"]
+    environment = os.environ | {"SITE_STATIC": str(static)}
+    done = subprocess.run([*command, "--keep-going", source, made], cwd=ROOT, env=environment, stdin=subprocess.DEVNULL)
+    if done.returncode:
+        raise PublishError("Sphinx could not build the pages, see above.")
+    shutil.rmtree(made / "_sources", ignore_errors=True)
+    for unneeded in [".buildinfo", "objects.inv", "_static/scripts/fontawesome.js", *made.glob("_static/**/*.map")]:
+        (made / unneeded).unlink(missing_ok=True)
+
+
 def build(out, repository, run="", address=""):
-    """Write the site; return (number of lessons, whether Sphinx warned).
+    """Write the site; return the number of lessons.
 
     run: where the lessons of `make lite` are; if they are in the site's own folder, they stay, and count.
     """
@@ -182,47 +232,30 @@ def build(out, repository, run="", address=""):
     with tempfile.TemporaryDirectory() as folder:
         source, static, made = (Path(folder) / name for name in ("source", "static", "site"))
         write_source(lessons, source, static, repository, run)
-        command = [sys.executable, "-m", "sphinx", "-b", "html", "-c", WEB, "-d", Path(folder) / "doctrees", "-q", "-a"]
-        command += ["-w", Path(folder) / "warnings", source, made]
-        environment = os.environ | {"SITE_STATIC": str(static)}
-        if subprocess.run(list(map(str, command)), cwd=ROOT, env=environment, stdin=subprocess.DEVNULL).returncode:
-            raise PublishError("Sphinx could not build the pages, see above.")
-        warned = bool((Path(folder) / "warnings").read_text(encoding="utf-8"))
+        run_sphinx(Path(folder), source, static, made)
         (made / "download").mkdir()
         for lesson in lessons:
             original = ROOT / "notebooks" / f"{lesson.name}.ipynb"
             (made / "download" / original.name).write_bytes(workbook.copy_of(original))
         slides.write(lessons, made / "slides", "..", address)
         (made / "slides" / MARK).touch()  # so that `make slides` may put new ones there
-        shutil.rmtree(made / "_sources", ignore_errors=True)
-        for unneeded in [".buildinfo", "objects.inv", "_static/scripts/fontawesome.js", *made.glob("_static/**/*.map")]:
-            (made / unneeded).unlink(missing_ok=True)
         (made / ".nojekyll").touch()  # GitHub Pages leaves folders that begin with _ as they are
         replace_folder(made, out, keep=[lite.FOLDER])
-    if (out / lite.FOLDER / lite.ABOUT).exists():
-        lite.lead_back(out / lite.FOLDER)
-    return len(lessons), warned
+    return len(lessons)
 
 
 def main(arguments=None):
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8")).get("tool", {}).get("site", {})
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["site"]
     parser = argparse.ArgumentParser(description="Build the reading site.")
     parser.add_argument("out", nargs="?", default=ROOT / "site", help="output folder (default: site/)")
-    address = settings.get("repository", "")
-    parser.add_argument("--repository", default=address, help="the repository's address (default: from pyproject.toml)")
-    elsewhere = settings.get("run", "")
-    parser.add_argument(
-        "--run", default=elsewhere, help="address of the lessons to run, instead of that in pyproject.toml"
-    )
-    warned = False
+    for name, what in {"repository": "the repository's address", "run": "address of the lessons to run"}.items():
+        parser.add_argument(f"--{name}", default=settings[name], help=f"{what} (default: from pyproject.toml)")
 
     def build_site(options):
-        nonlocal warned
         run_at = options.run and options.run.rstrip("/") + "/"
-        count, warned = build(options.out, options.repository, run_at, settings.get("address", ""))
-        return f"{count} lessons"
+        return f"{build(options.out, options.repository, run_at, settings['address'])} lessons"
 
-    return run(build_site, parser.parse_args(arguments)) or int(warned)
+    return run(build_site, parser.parse_args(arguments))
 
 
 if __name__ == "__main__":

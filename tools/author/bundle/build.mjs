@@ -51,10 +51,12 @@ for (const [source, bundle, format] of BUNDLES) {
     legalComments: "none",
     metafile: true,
     write: false,
+    nodePaths: [join(HERE, "node_modules")],
     loader: source.endsWith(".js") ? { ".css": "text" } : {},
     tsconfigRaw: {},
   });
-  const names = Object.keys(made.metafile.inputs).map((name) => name.split(sep).join("/"));
+  const inputs = Object.keys(made.metafile.inputs).filter((name) => !name.includes("node_modules"));
+  const names = inputs.map((name) => name.split(sep).join("/"));
   names.push(
     relative(ROOT, fileURLToPath(import.meta.url))
       .split(sep)

@@ -1,6 +1,7 @@
 // What other scripts of a page leave for ours.
 
 declare var normalizationLessons: Lesson<Asked>[];
+declare var lessonsKernel: string;
 
 declare const Reveal: {
   initialize(options: object): Promise<void>;

@@ -22,11 +22,7 @@ function bytes(base64) {
   return new DataView(Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0)).buffer);
 }
 
-/**
- * @param {Stored} stored
- * @param {Model["widget_manager"]} manager
- * @returns {HostModel}
- */
+/** @param {Stored} stored @param {Model["widget_manager"]} manager @returns {HostModel} */
 function makeModel({ model_name, state, buffers = [] }, manager) {
   for (const { path, data } of buffers) {
     const place = path.slice(0, -1).reduce((inner, step) => inner[step], state);
@@ -79,14 +75,8 @@ function readModels(stored) {
   return { models, find };
 }
 
-/**
- * What one model holds goes to another, at once and whenever it changes.
- *
- * @param {Find} find
- * @param {[string, string]} source
- * @param {[string, string]} target
- * @param {boolean} atOnce
- */
+// What one model holds goes to another, at once and whenever it changes.
+/** @param {Find} find @param {[string, string]} source @param {[string, string]} target @param {boolean} atOnce */
 function pass(find, [source, from], [target, to], atOnce) {
   const tell = () => find(target)?.set(to, find(source)?.get(from));
   find(source)?.on(`change:${from}`, tell);
@@ -243,7 +233,7 @@ function offerToUncoverAll() {
 
 // What scrolls must be reachable for the arrow keys.
 function reachScrolling() {
-  for (const block of document.querySelectorAll("article pre, article table, .formula")) {
+  for (const block of document.querySelectorAll("article pre, article table, div.math")) {
     if (!(block instanceof HTMLElement)) continue;
     if (block.scrollWidth > block.clientWidth) block.tabIndex = 0;
     else block.removeAttribute("tabindex");

@@ -1,10 +1,10 @@
 // What a learner does with a lesson in the browser beside running it: a line above the notebook leads to the page for
 // reading, saves work as files and loads it again, takes a corrected lesson, and starts Python again where it stopped.
 
+import { strFromU8, strToU8, unzipSync, zipSync } from "fflate";
 import { save as saveAnswer, today } from "../../../../helpers/widgets/answers.js";
 import { cardsOf, readAnswers, some, withAnswers, writeAnswers } from "../../../../helpers/widgets/quiz/lessons.js";
 import { keyOf } from "./sections.js";
-import { unzip, zip } from "./zip.js";
 
 /**
  * @typedef {{ cells: { cell_type: string, source: string | string[], metadata: { trusted?: boolean } }[],
@@ -14,17 +14,18 @@ import { unzip, zip } from "./zip.js";
  *   rename(path: string, to: string): Promise<File_> }} Contents
  * @typedef {{ serviceManager: { contents: Contents }, commands: { execute(id: string, args: object): Promise<unknown> } }} App
  * @typedef {{ node: HTMLElement }} Line
+ * @typedef {new (options: { node: HTMLElement }) => Line} NewLine
  * @typedef {{ node: HTMLElement, contentHeader: { addWidget(line: Line): void, fit(): void },
  *   content: { activeCellIndex: number, widgets: { model: { type: string, sharedModel: { getSource(): string } } }[],
  *     scrollToItem(index: number, where: string): Promise<void> },
  *   context: { path: string, ready: Promise<void>, model: { dirty: boolean, getMetadata(key: string): any },
  *     save(): Promise<void>, revert(): Promise<void> },
  *   sessionContext: { changeKernel(kernel: object): Promise<unknown> } }} LessonPanel
- * @typedef {{ pages: string | null, lessons: Record<string, string> }} About
  */
 
 const KEY = "normalization_notebooks";
 const ANSWERS = "answers.json";
+const LARGEST = 200_000_000; // bytes of all files of a ZIP file together, unpacked
 
 /** @param {string} path */
 const nameOf = (path) => path.split("/").slice(-1)[0];
@@ -42,12 +43,8 @@ const written = (notebook) => `${JSON.stringify(notebook, null, 1)}\n`;
 // --------------------------------------------------------------------------------------------------------------------
 // Files
 
-/**
- * The notebooks that this browser keeps; all others lie on the server as they were published.
- *
- * @param {Contents} contents
- * @param {string} base
- */
+// The notebooks that this browser keeps; all others lie on the server as they were published.
+/** @param {Contents} contents @param {string} base */
 async function ownNotebooks(contents, base) {
   const published = await (await fetch(`${base}api/contents/all.json`)).json();
   /** @type {Map<string, string>} */
@@ -64,12 +61,8 @@ async function ownNotebooks(contents, base) {
   return own.sort();
 }
 
-/**
- * Give a notebook a name of its own, as `make reset` does; return it.
- *
- * @param {Contents} contents
- * @param {string} path
- */
+// Give a notebook a name of its own, as `make reset` does; return it.
+/** @param {Contents} contents @param {string} path */
 async function keepAside(contents, path) {
   const there = new Set(
     (await contents.get("", { content: true })).content.map((/** @type {File_} */ { path }) => path),
@@ -80,6 +73,18 @@ async function keepAside(contents, path) {
   const aside = `${number}_mine-${n}_${rest.join("_")}`;
   await contents.rename(path, aside);
   return aside;
+}
+
+// {path: text} of the files in a ZIP file.
+/** @param {Uint8Array} bytes */
+function unzip(bytes) {
+  let sum = 0;
+  const filter = (/** @type {{ name: string, originalSize: number }} */ { name, originalSize }) => {
+    sum += originalSize;
+    if (sum > LARGEST) throw new Error("This ZIP file is too large to hold lessons.");
+    return !name.endsWith("/");
+  };
+  return Object.entries(unzipSync(bytes, { filter })).map(([path, data]) => [path, strFromU8(data)]);
 }
 
 /** @param {string} text @param {string} name @returns {Copy} */
@@ -93,15 +98,11 @@ function readNotebook(text, name) {
   throw new Error(`${name} is not a notebook.`);
 }
 
-/**
- * The notebooks and the answers in a file of this browser: a notebook, a file of answers, or a ZIP file of them.
- *
- * @param {File} file
- */
+// The notebooks and the answers in a file of this browser: a notebook, a file of answers, or a ZIP file of them.
+/** @param {File} file */
 export async function readWork(file) {
-  const texts = file.name.endsWith(".zip")
-    ? await unzip(await file.arrayBuffer())
-    : new Map([[file.name, await file.text()]]);
+  const isZip = file.name.endsWith(".zip");
+  const texts = isZip ? unzip(new Uint8Array(await file.arrayBuffer())) : [[file.name, await file.text()]];
   /** @type {Map<string, Copy>} */
   const notebooks = new Map();
   let answers = null;
@@ -116,10 +117,7 @@ export async function readWork(file) {
 
 // --------------------------------------------------------------------------------------------------------------------
 
-/**
- * @param {string} words
- * @param {() => unknown} act
- */
+/** @param {string} words @param {() => unknown} act */
 function button(words, act) {
   const made = Object.assign(document.createElement("button"), { type: "button", textContent: words });
   made.addEventListener("click", act);
@@ -142,7 +140,7 @@ export class Work {
   /**
    * @param {App} app
    * @param {LessonPanel} panel
-   * @param {new (options: { node: HTMLElement }) => Line} Widget
+   * @param {NewLine} Widget
    * @param {string} base
    * @param {() => LessonPanel[]} open
    */
@@ -180,12 +178,8 @@ export class Work {
     }).observe(this.line);
   }
 
-  /**
-   * Say one sentence, with buttons that answer it.
-   *
-   * @param {string} words
-   * @param {Record<string, () => unknown>} answers
-   */
+  // Say one sentence, with buttons that answer it.
+  /** @param {string} words @param {Record<string, () => unknown>} answers */
   say(words, answers = {}) {
     const buttons = Object.entries(answers).map(([label, act]) =>
       button(label, async () => {
@@ -200,31 +194,26 @@ export class Work {
     this.said.replaceChildren(words, ...buttons);
   }
 
-  /**
-   * Lead back to the page for reading, at the section of the chosen cell; offer the lesson if it was corrected.
-   *
-   * @param {About} about
-   */
-  compare({ pages, lessons }) {
+  // Lead back to the page for reading, if there is one; offer the lesson if it was corrected.
+  /** @param {Record<string, string>} lessons */
+  async compare(lessons) {
     const name = nameOf(this.panel.context.path);
     if (!(name in lessons)) return;
-    if (pages !== null) {
-      const link = Object.assign(document.createElement("a"), { textContent: "Read this lesson" });
-      const page = new URL(`${pages}${name.replace(".ipynb", ".html")}`, this.base).href;
-      link.href = page;
-      const follow = () => {
-        const section = this.section();
-        link.href = section ? `${page}?section=${section}` : page;
-      };
-      for (const kind of ["pointerdown", "focus", "click"]) link.addEventListener(kind, follow);
-      this.line.prepend(link);
-    }
     const began = this.panel.context.model.getMetadata(KEY)?.original;
     if (began && began !== lessons[name]) {
       this.say("This lesson was corrected after you began it.", {
         "Take the new lesson and keep mine": () => this.renew(),
       });
     }
+    const page = new URL(`../${name.replace(".ipynb", ".html")}`, this.base).href;
+    if (!(await fetch(page, { method: "HEAD" })).ok) return;
+    const link = Object.assign(document.createElement("a"), { textContent: "Read this lesson", href: page });
+    const follow = () => {
+      const section = this.section();
+      link.href = section ? `${page}?section=${section}` : page;
+    };
+    for (const kind of ["pointerdown", "focus", "click"]) link.addEventListener(kind, follow);
+    this.line.prepend(link);
   }
 
   /** The heading of the chosen cell, or of the last one above it that has one. */
@@ -271,17 +260,17 @@ export class Work {
 
   async downloadAll() {
     await this.saveOpen();
-    /** @type {Map<string, string>} */
-    const files = new Map();
+    /** @type {Record<string, Uint8Array>} */
+    const files = {};
     for (const path of await ownNotebooks(this.contents, this.base)) {
-      files.set(path, written((await this.contents.get(path, { content: true })).content));
+      files[path] = strToU8(written((await this.contents.get(path, { content: true })).content));
     }
     const cards = withAnswers(cardsOf(globalThis.normalizationLessons));
-    const notebooks = files.size;
+    const notebooks = Object.keys(files).length;
     const answers = cards.filter(({ record }) => record).length;
-    if (answers) files.set(ANSWERS, writeAnswers(cards));
-    if (!files.size) return this.say("Nothing is saved yet: change a lesson or answer a question first.");
-    download(`normalization-work-${today()}.zip`, await zip(files));
+    if (answers) files[ANSWERS] = strToU8(writeAnswers(cards));
+    if (!notebooks && !answers) return this.say("Nothing is saved yet: change a lesson or answer a question first.");
+    download(`normalization-work-${today()}.zip`, new Blob([zipSync(files)], { type: "application/zip" }));
     this.say(`Saved to your browser's downloads: ${some(notebooks, "notebook")} and ${some(answers, "answer")}.`);
   }
 
@@ -302,12 +291,8 @@ export class Work {
     }
   }
 
-  /**
-   * Put loaded work in its place. A notebook that this browser keeps under the same name stays, under another one.
-   *
-   * @param {{ notebooks: Map<string, Copy>, answers: string | null }} work
-   * @param {boolean} trusted
-   */
+  // Put loaded work in its place. A notebook that this browser keeps under the same name stays, under another one.
+  /** @param {{ notebooks: Map<string, Copy>, answers: string | null }} work @param {boolean} trusted */
   async take({ notebooks, answers }, trusted) {
     await this.saveOpen();
     const own = new Set(await ownNotebooks(this.contents, this.base));
