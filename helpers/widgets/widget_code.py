@@ -8,6 +8,7 @@ The code is written as modules beside this file; `make bundle` makes each kind's
 packed.
 """
 
+import html
 import zlib
 from base64 import b64encode
 from pathlib import Path
@@ -72,6 +73,21 @@ class LoadedWidget(anywidget.AnyWidget):
     @traitlets.default("layout")
     def _layout_of_all(self):
         return _sent_once("layout", ipywidgets.Layout)  # nothing is set in it, so one will do
+
+
+class TwinnedWidget(LoadedWidget):
+    """A widget with what a place without widgets shows, `_as_text()` and `_as_html()`: the same on every run."""
+
+    def _repr_mimebundle_(self, **kwargs):
+        bundle = super()._repr_mimebundle_(**kwargs)
+        data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
+        return {**data, "text/plain": self._as_text(), "text/html": self._as_html()}, metadata
+
+
+def marked(text):
+    """HTML of a text in which only backticks mean something."""
+    pieces = html.escape(text).split("`")
+    return "".join(f"<code>{piece}</code>" if i % 2 else piece for i, piece in enumerate(pieces))
 
 
 _sent = {}  # what it is -> the hidden model that this kernel has sent to the browser

@@ -1,18 +1,16 @@
 // Draws one question and keeps its answer: what the quizzes and the practice have in common.
 
 import { answer, followAnswer, forget, hasChanged, load, parse, placeOf } from "../answers.js";
-import { make, makeButton } from "../words.js";
+import { make, makeButton } from "../text.js";
 
 const CHANGED = "This question has changed since you answered it, so that answer is gone. Answer it again.";
 
+// One question. `changed` is called whenever its checked answer changes. An answer that is kept is shown, unless the
+// question is to be asked `fresh`, without a stored answer. `result()` says whether first and present answer are right.
 /**
- * One question. `changed` is called whenever its checked answer changes. An answer that is kept is shown, unless the
- * question is to be asked `fresh`, without a stored answer.
- *
  * @param {string} lesson
  * @param {Question} question
  * @param {{ number?: number, prediction?: boolean, changed: () => void, signal: AbortSignal, fresh?: boolean }} options
- * @returns {Asking}
  */
 export function ask(lesson, question, { number, prediction, changed, signal, fresh }) {
   const place = placeOf(lesson, question.key);
@@ -23,11 +21,7 @@ export function ask(lesson, question, { number, prediction, changed, signal, fre
 
   const element = make("fieldset", "quiz-question");
   element.append(make("legend", "quiz-prompt", (number ? `${number}. ` : "") + question.prompt));
-  if (question.code) {
-    const code = make("pre", "quiz-code");
-    code.textContent = question.code;
-    element.append(code);
-  }
+  if (question.code) element.append(Object.assign(make("pre", "quiz-code"), { textContent: question.code }));
 
   const rows = question.options.map((text, i) => {
     const row = make("label", "quiz-option");
@@ -80,10 +74,9 @@ export function ask(lesson, question, { number, prediction, changed, signal, fre
   }
 
   function check() {
-    const choice = chosen();
-    if (choice < 0) return;
+    if (chosen() < 0) return;
     fresh = false;
-    answer(place, question, choice);
+    answer(place, question, chosen());
   }
 
   // Together with another key, Enter runs the cell. By itself it must not go on to what has the focus afterwards.
@@ -103,12 +96,8 @@ export function ask(lesson, question, { number, prediction, changed, signal, fre
   };
 }
 
-/**
- * A button that asks before it forgets the answers of a lesson, "<lesson>/", or of all, "".
- *
- * @param {string} where
- * @param {string} words
- */
+// A button that asks before it forgets the answers of a lesson, "<lesson>/", or of all, "".
+/** @param {string} where @param {string} words */
 export function clearing(where, words) {
   const element = make("span", "quiz-clearing");
   /** @param {boolean} asking */

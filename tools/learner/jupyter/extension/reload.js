@@ -6,7 +6,7 @@
 // `_JUPYTERLAB` expects is used as that builder uses it: init() with the packages of the page, and get().
 
 import page from "../../../../helpers/widgets/page.css";
-import { unbroken } from "../../../../helpers/widgets/words.js";
+import { unbroken } from "../../../../helpers/widgets/text.js";
 import lab from "./lab.css";
 
 /**

@@ -1,6 +1,6 @@
 // What other scripts of a page leave for ours.
 
-declare var normalizationLessons: Lesson<Asked>[];
+declare var normalizationLessons: Lesson[];
 
 declare const Reveal: {
   initialize(options: object): Promise<void>;
