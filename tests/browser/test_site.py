@@ -617,7 +617,8 @@ def test_the_landing_page_lives_and_links_all_lessons(visit):
 
 
 def test_glossary_and_ledger_exist_with_their_sources(site, visit):
-    for name, source in {"glossary": "notebooks/glossary.md", "claims": "helpers/lessons/14_choosing_a_norm/claims.toml"}.items():
+    sources = {"glossary": "notebooks/glossary.md", "claims": "helpers/lessons/14_choosing_a_norm/claims.toml"}
+    for name, source in sources.items():
         assert (f"{name}.html" in pages(site)) == (ROOT / source).exists()
     if "claims.html" in pages(site):
         page = visit("claims.html")
