@@ -9,30 +9,21 @@ interface Model {
   widget_manager: { get_model(id: string): Promise<Model> };
 }
 
-interface View {
-  model: Model;
-  el: HTMLElement;
-}
+type View = { model: Model; el: HTMLElement };
 
 // --------------------------------------------------------------------------------------------- questions and answers
 
-/** What it takes to judge an answer. */
-interface Asked {
-  key: string;
-  right: number;
-  /** The fingerprint of what is asked. */
-  mark: string;
-  options: { length: number };
-}
+/** What it takes to judge an answer; `mark` is the fingerprint of what is asked. */
+type Asked = { key: string; right: number; mark: string; options: { length: number } };
 
 /** The progress is sent only what `Asked` has; nothing there reads the rest. */
-interface Question extends Asked {
+type Question = Asked & {
   kind?: "check" | "prediction";
   prompt: string;
   code?: string;
   options: string[];
   whys: string[];
-}
+};
 
 /** A saved answer. Days are written "2026-11-22"; `at` and `began` are milliseconds. */
 type Answer = { right: boolean } & Record<"choice" | "first" | "tries" | "box" | "at" | "began", number> &

@@ -4,8 +4,7 @@ A notebook stores what its widgets hold. Were the code part of that, a lesson wo
 kernel has one hidden model with the code of all quizzes and one with that of all stages, and one with the styles that
 all kinds share. A widget itself holds only a reference to such a model and the loader, which fetches the code from it.
 
-The code is written as modules beside this file; `make bundle` makes each kind's bundle of them, which is what is sent,
-packed.
+The modules lie beside this file; `make bundle` makes each kind's bundle of them, which is what is sent, packed.
 """
 
 import html
@@ -51,8 +50,7 @@ class LoadedWidget(anywidget.AnyWidget):
     """A widget whose code the browser loads from the `WidgetCode` of its kind.
 
     A subclass names its code in two texts: `javascript`, a module with a default export as anywidget expects it, and
-    `css`, which may use the variables of `theme.css_variables`. Its `_anywidget_id` is "normalization_notebooks." and
-    the name of the class, so that it stays when a module moves.
+    `css`, which may use the variables of `theme.css_variables`. Its `_anywidget_id` stays when a module moves.
     """
 
     _esm = read_bundle("loader.js")

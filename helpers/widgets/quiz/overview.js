@@ -38,22 +38,21 @@ export function progressOf(lessons, caption) {
     const name = Object.assign(make("th"), { scope: "row" });
     name.append(lesson.to ? linkTo(lesson.to, nameOf(lesson)) : nameOf(lesson));
     const bar = Object.assign(make("div", "practice-bar"), { ariaHidden: "true" });
-    bar.append(...PARTS.map((part) => make("span", `practice-${part}`)));
+    const parts = PARTS.map((part) => make("span", `practice-${part}`));
+    bar.append(...parts);
     const picture = make("td", "practice-picture");
     picture.append(bar);
     const cells = CELLS.map(() => make("td"));
     row.append(name, picture, ...cells);
     table.append(row);
-    return { lesson, bar, cells };
+    return { lesson, parts, cells };
   });
   /** @param {AnsweredCard[]} cards @param {string} day */
   const show = (cards, day) => {
-    for (const { lesson, bar, cells } of rows) {
+    for (const { lesson, parts, cells } of rows) {
       const mine = cards.filter((card) => card.lesson === lesson.name);
       const counts = countsOf(mine, day);
-      PARTS.forEach((part, k) => {
-        /** @type {HTMLElement} */ (bar.children[k]).style.flexGrow = String(counts[part]);
-      });
+      for (const [k, part] of parts.entries()) part.style.flexGrow = String(counts[PARTS[k]]);
       CELLS.forEach((name, k) => {
         cells[k].textContent = name === "answered" ? `${counts.answered} of ${counts.all}` : String(counts[name]);
         cells[k].classList.toggle("practice-zero", counts[name] === 0);

@@ -38,8 +38,7 @@ export const pick = (cards, asked) => cards.find(({ place }) => !asked.slice(-BE
 // What is said where nothing is to be asked.
 /** @param {AnsweredCard[]} cards @param {string} day */
 export function doneFor(cards, day) {
-  const known = cards.filter(({ record }) => standing(record, day) === "known");
-  const days = known.map(({ record }) => record?.due ?? "").sort();
+  const days = cards.flatMap(({ record }) => (record && standing(record, day) === "known" ? record.due : [])).sort();
   const waiting = cards.some(({ record, question }) => !record && question.kind === "prediction");
   const guess = waiting ? " The predictions that are left are asked in their lessons." : "";
   if (!days.length) return `There is nothing to ask yet.${guess}`;
@@ -58,10 +57,8 @@ export function reasonFor(card, day) {
 // When a question that was just answered is asked again, in words. `others` is how many more there are to ask.
 /** @param {Answer} record @param {string} day @param {number} others */
 export function returnOf(record, day, others) {
-  if (!record.right) {
-    const between = Math.min(BETWEEN, others);
-    return `It comes back ${between ? `today, after ${some(between, "other question")} or more` : "next"}.`;
-  }
+  const after = some(Math.min(BETWEEN, others), "other question");
+  if (!record.right) return `It comes back ${others ? `today, after ${after} or more` : "next"}.`;
   const days = (Date.parse(record.due) - Date.parse(day)) / 86400000;
   return `It comes back ${days === 1 ? "tomorrow" : `in ${days} days`}, on ${record.due}.`;
 }
@@ -81,12 +78,10 @@ export function shuffled(count) {
 // Each keeps its number, and that is what is saved.
 /** @param {HTMLElement} question */
 function shuffle(question) {
-  const rows = [...question.querySelectorAll(".quiz-option")];
-  const foot = question.querySelector(".quiz-foot");
+  const [rows, letters] = [".quiz-option", ".quiz-letter"].map((name) => [...question.querySelectorAll(name)]);
   shuffled(rows.length).forEach((option, position) => {
-    const letter = rows[option].querySelector(".quiz-letter");
-    if (letter) letter.textContent = "ABCDE"[position];
-    foot?.before(rows[option]);
+    letters[option].textContent = "ABCDE"[position];
+    question.querySelector(".quiz-foot")?.before(rows[option]);
   });
 }
 
@@ -144,11 +139,9 @@ function render({ model, el }) {
     const queue = toAsk(chosen(), today());
     next.hidden = !queue.length;
     again.textContent = "";
-    if (!queue.length) {
-      source.textContent = doneFor(chosen(), today());
-      place.replaceChildren();
-      return;
-    }
+    place.replaceChildren();
+    source.textContent = doneFor(chosen(), today());
+    if (!queue.length) return;
     const card = pick(queue, asked);
     asked.push(card.place);
     const prediction = card.question.kind === "prediction";

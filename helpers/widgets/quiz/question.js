@@ -47,10 +47,10 @@ export function ask(lesson, question, { number, prediction, changed, signal, fre
     button.disabled = choice < 0;
     const checked = record !== null && record.choice === choice;
     button.classList.toggle("quiz-done", checked);
-    const marked = record && (prediction || record.first !== record.choice);
+    const marked = record && (prediction || record.first !== record.choice) ? record.first : -1;
     rows.forEach(({ row, first }, i) => {
       delete row.dataset.result;
-      if (marked && record?.first === i) row.append(first);
+      if (marked === i) row.append(first);
       else first.remove();
     });
     feedback.replaceChildren();
@@ -81,9 +81,8 @@ export function ask(lesson, question, { number, prediction, changed, signal, fre
 
   // Together with another key, Enter runs the cell. By itself it must not go on to what has the focus afterwards.
   element.addEventListener("keydown", (event) => {
-    const { key, target, shiftKey, ctrlKey, altKey, metaKey } = event;
-    const onRadio = target instanceof HTMLInputElement && target.type === "radio";
-    if (key !== "Enter" || !onRadio || shiftKey || ctrlKey || altKey || metaKey) return;
+    const onRadio = event.target instanceof HTMLInputElement;
+    if (event.key !== "Enter" || !onRadio || event.shiftKey || event.ctrlKey || event.altKey || event.metaKey) return;
     event.preventDefault();
     check();
   });
