@@ -10,7 +10,7 @@ import pytest
 from helpers.widgets.quiz import Practice, Quiz
 from helpers.widgets.quiz.questions import all_lessons
 from tests.browser.conftest import NODE_MODULES
-from tests.browser.test_lessons_in_browser import HERE, open_lesson
+from tests.browser.test_lessons_in_browser import HERE
 from tests.browser.test_second_day import TOKEN
 from tests.shared import unpack
 
@@ -318,19 +318,6 @@ def test_both_themes_are_readable_fit_and_axe_is_content(open_tab, theme):
 
 
 # In JupyterLab
-
-
-def test_lesson_15_asks_first_and_keeps_the_answer(lab, page):
-    open_lesson(page, lab, "15_practice")
-    page.wait_for_selector(".practice fieldset")
-    page.focus(".practice fieldset input")
-    page.keyboard.press("Space")
-    page.keyboard.press("Enter")
-    page.wait_for_function("document.querySelector('.practice .quiz-feedback').textContent.match(/^(Right|Not quite)/)")
-    assert sum(key.startswith(f"{PLACE}/") for key in page.evaluate("Object.keys(localStorage)")) == 1
-    page.reload()
-    page.wait_for_selector(".practice fieldset")
-    assert "1 of " in page.inner_text(".practice-progress")
 
 
 def test_a_question_leads_to_its_section_in_jupyterlab(learners_house, page):
