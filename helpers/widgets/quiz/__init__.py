@@ -44,19 +44,14 @@ class Quiz(TwinnedWidget):
         lesson = find_lesson(lesson)
         _, questions = read_questions(LESSON_FILES / lesson / "questions.toml")
         field, wanted = ("kind", "check") if only is None else ("key", only)
-        chosen = [question for question in questions if question[field] == wanted]
+        chosen = [question for question in questions if isinstance(wanted, str) and question[field] == wanted]
         if not chosen:
             keys = ", ".join(repr(question["key"]) for question in questions)
             asked = repr(wanted[:40]) if isinstance(wanted, str) else describe(wanted)
             raise ValueError(f"Quiz: lesson {lesson!r} has no question with {field} {asked}; its keys are {keys}")
-        self._only = only
         # All chosen questions are of one kind, so it is sent once.
         kinds = [question.pop("kind") for question in chosen]
         super().__init__(lesson=lesson, kind=kinds[0], questions=chosen)
-
-    def __repr__(self):
-        only = "" if self._only is None else f", only={self._only!r}"
-        return f"Quiz({self.lesson!r}{only})"
 
     def _numbered(self):
         """Each question with "1. ", "2. ", ... before it, or with nothing if it is the only one."""
@@ -94,9 +89,6 @@ class _OfAllLessons(TwinnedWidget):
     """A widget whose twins are a sentence, `_about()`, and what there is to answer, a line for each lesson."""
 
     lessons = traitlets.List().tag(sync=True)
-
-    def __repr__(self):
-        return f"{type(self).__name__}()"
 
     def _lines(self):
         return [f"{each['name'][:2]} {each['title']}: {len(each['questions'])} questions" for each in self.lessons]

@@ -43,8 +43,7 @@ def find_lesson(lesson, folder=FOLDER):
     if lesson in fitting:
         return lesson
     if len(fitting) != 1:
-        found = "no lesson" if not fitting else "several lessons"
-        raise ValueError(f"Quiz: {found} {lesson!r}, expected one of {', '.join(map(repr, fitting or names))}")
+        raise ValueError(f"Quiz: lesson must name one of {', '.join(map(repr, fitting or names))}, got {lesson!r}")
     return fitting[0]
 
 

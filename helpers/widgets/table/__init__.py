@@ -36,12 +36,8 @@ class Table(TwinnedWidget):
         table = read_table(name)
         self.rows, self._menus = table.pop("rows"), table["filters"]
         start = self._checked({} if start is None else start)
-        self._made_with = repr(name) + (f", start={start}" if start else "")
         filters = [{"name": menu, "options": names, "start": start.get(menu)} for menu, names in self._menus.items()]
         super().__init__(table=table | {"filters": filters})  # a list: a notebook does not keep the order of a dict
-
-    def __repr__(self):
-        return f"Table({self._made_with})"
 
     def choices(self):
         """Every full choice {filter: option}, as a list."""
@@ -53,8 +49,7 @@ class Table(TwinnedWidget):
         return [row for row in self.rows if all(option in named(row, menu, [option]) for menu, option in wanted)]
 
     def _checked(self, choice):
-        known = isinstance(choice, dict) and all(choice[menu] in self._menus.get(menu, ()) for menu in choice)
-        if not known:
+        if not isinstance(choice, dict) or any(choice[menu] not in self._menus.get(menu, ()) for menu in choice):
             raise ValueError(f"Table: {choice!r} is no choice {{filter: option}}; the options are {self._menus}")
         return choice
 
@@ -69,14 +64,14 @@ class Table(TwinnedWidget):
         for row, cell in zip(self.rows, self.table["cells"], strict=True):
             when = [", ".join(named(row, menu, ["any"])) for menu in told]
             *texts, last = map(marked, cell["texts"])
-            lines.append(_row("td", [*map(html.escape, when), *texts, " ".join([last, *map(_link, cell["links"])])]))
+            for to, text, after in (
+                map(html.escape, (link["to"], link["text"], link["after"])) for link in cell["links"]
+            ):
+                last += f' <a href="{to}">{text}</a>{after}'
+            lines.append(_row("td", [*map(html.escape, when), *texts, last]))
         title = html.escape(self.table["title"])
         return "\n".join([f"<p><strong>{title}</strong></p>", "<table>", *lines, "</table>"])
 
 
 def _row(tag, texts):
     return "<tr>" + "".join(f"<{tag}>{text.strip()}</{tag}>" for text in texts) + "</tr>"
-
-
-def _link(link):
-    return f'<a href="{html.escape(link["to"])}">{html.escape(link["text"])}</a>{marked(link["after"])}'
