@@ -194,7 +194,7 @@ def test_without_storage_answers_last_until_closing(open_tab):
 # The practice
 
 
-def test_it_asks_what_was_missed_then_due_then_new(open_tab):
+def test_it_asks_missed_then_due_then_new_questions(open_tab):
     page = open_tab()
     store(page, SECOND, SECOND["right"], when="2026-11-01", box=1, due="2026-11-04")
     store(page, GUESS, wrong(GUESS), when="2026-11-21", box=0, due="2026-11-22")
@@ -259,7 +259,7 @@ def test_reordered_options_keep_saved_meanings(open_tab):
     assert [each.is_checked() for each in shown] == [i == FIRST["right"] for i in range(len(texts))]
 
 
-def test_cleared_answers_come_back_from_a_file_and_join_those_of_other_tabs(open_tab, tmp_path):
+def test_cleared_answers_come_back_from_a_file(open_tab, tmp_path):
     page = open_tab("2026-11-20")
     page.click("text=Save my answers")
     said(page, "There is no answer to save yet.")
@@ -301,7 +301,7 @@ def test_a_foreign_file_is_refused_without_any_change(open_tab, tmp_path, conten
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_both_themes_are_readable_fit_and_axe_is_content(open_tab, theme):
+def test_both_themes_fit_and_axe_is_content(open_tab, theme):
     page = open_tab(theme=theme)
     page.select_option(".practice select", LESSON)
     choose(page, wrong(FIRST))

@@ -51,7 +51,7 @@ def expected(choice):
     return len(table.fitting(choice))
 
 
-def test_menus_and_words_filter_by_keyboard_as_python_does(opened):
+def test_menus_and_words_filter_by_keyboard(opened):
     wait_for_rows(opened, expected(START))
     assert f"{expected(START)} of " in opened.inner_text(".table-status")
     opened.locator(".filter-table select").nth(2).focus()  # depth
@@ -70,7 +70,7 @@ def test_menus_and_words_filter_by_keyboard_as_python_does(opened):
     assert opened.locator(".jp-Cell").count() == cells
 
 
-def test_a_link_opens_the_lesson_in_a_tab_and_a_narrow_page_shows_all(opened):
+def test_a_link_opens_the_lesson_in_a_tab(opened):
     link = opened.locator(".filter-table tbody tr:not([hidden]) a[href^='04_']").first
     with opened.expect_popup() as popup:
         link.click()

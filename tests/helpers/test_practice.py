@@ -85,10 +85,8 @@ def practice():
 
 
 def test_questions_are_sent_as_their_files_say(practice):
-    assert [lesson["name"] for lesson in practice.lessons] == lesson_names()
-    for lesson in practice.lessons:
-        read = read_questions(FOLDER / lesson["name"] / "questions.toml")
-        assert (lesson["title"], lesson["questions"]) == read
+    read = [(name, *read_questions(FOLDER / name / "questions.toml")) for name in lesson_names()]
+    assert [(lesson["name"], lesson["title"], lesson["questions"]) for lesson in practice.lessons] == read
 
 
 def test_python_and_browser_know_the_same_days(practice):
@@ -116,7 +114,7 @@ def test_progress_is_sent_no_texts(practice):
 
 
 @pytest.mark.parametrize("kind", [Practice, Progress])
-def test_twins_name_every_lesson_the_same_on_every_run(kind):
+def test_twins_name_every_lesson_on_every_run(kind):
     widget, again = kind(), kind()
     data, metadata = widget._repr_mimebundle_()
     assert metadata == {}
@@ -365,7 +363,7 @@ def test_merged_answers_keep_later_choice_and_first_try(run):
         assert run("merge(...v)", one, other) == run("merge(...v)", other, one) == merged
 
 
-def test_a_written_file_is_read_once_and_changes_nothing_more(run):
+def test_a_file_read_again_changes_nothing_more(run):
     theirs = cards(a1=ON_THE_TRAIN, a2=record(), a3=None)
     again = "readAnswers(writeAnswers(v[0]), v[1])"
     (card, once), (_, new) = run(again, theirs, cards(a1=AT_SCHOOL, a2=None, a3=record()))["kept"]

@@ -276,7 +276,7 @@ def test_an_unknown_lesson_lists_those_that_exist():
             Quiz(lesson)
 
 
-def test_a_skill_check_leaves_predictions_out_and_unknown_keys_list_the_others(show):
+def test_skill_checks_leave_out_predictions_and_unknown_keys(show):
     guess = GOOD_FILE.replace('"check"', '"prediction"')
     quiz = show(GOOD_FILE + guess.split('title = "Test"')[1].replace('"one"', '"guess"'))
     assert quiz.kind == "check" and [question["key"] for question in quiz.questions] == ["one"]
@@ -331,7 +331,7 @@ def test_markup_is_escaped_in_the_html_twin(show):
     assert found and all(tag in allowed and not attrs for tag, attrs in found)
 
 
-def test_the_browser_side_never_writes_to_the_model_and_takes_colors_from_the_palette():
+def test_the_browser_side_only_reads_model_and_palette():
     defined = set(re.findall(r"(--nn-[\w-]+):", theme.css_variables()))
     for path in SOURCES:
         source = path.read_text(encoding="utf-8")
@@ -368,6 +368,6 @@ def test_widget_code_is_sent_before_the_first_widget(show, monkeypatch):
     assert show().code is quiz.code
 
 
-def test_kinds_load_their_code_and_have_names_of_no_module(show):
+def test_kinds_load_their_code_under_lasting_names(show):
     assert all(issubclass(kind, LoadedWidget) for kind in (Quiz, Practice, Progress, Stage, Table))
     assert show()._anywidget_id == "normalization_notebooks.Quiz"

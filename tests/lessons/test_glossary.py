@@ -58,7 +58,7 @@ def test_terms_are_introduced_before_they_are_used(term):
     assert introduces(term, TEXTS[term.lesson]), f"{term.lesson}: set {term.words[0]} in italics where it is said"
 
 
-def test_the_glossary_is_sorted_and_links_lead_to_its_entries():
+def test_the_glossary_is_sorted_and_its_links_work():
     first = [term.words[0].lower() for term in TERMS]
     assert first == sorted(set(first)) and len(first) == FILE.read_text(encoding="utf-8").count("\n### ")
     anchors = {term.words[0].replace(" ", "-") for term in TERMS}  # as JupyterLab makes them of a heading

@@ -64,10 +64,8 @@ class Table(TwinnedWidget):
         for row, cell in zip(self.rows, self.table["cells"], strict=True):
             when = [", ".join(named(row, menu, ["any"])) for menu in told]
             *texts, last = map(marked, cell["texts"])
-            for to, text, after in (
-                map(html.escape, (link["to"], link["text"], link["after"])) for link in cell["links"]
-            ):
-                last += f' <a href="{to}">{text}</a>{after}'
+            for link in cell["links"]:
+                last += f' <a href="{html.escape(link["to"])}">{html.escape(link["text"])}</a>{marked(link["after"])}'
             lines.append(_row("td", [*map(html.escape, when), *texts, last]))
         title = html.escape(self.table["title"])
         return "\n".join([f"<p><strong>{title}</strong></p>", "<table>", *lines, "</table>"])
