@@ -1,8 +1,7 @@
 """The Table widget: a table of claims, choices or dates that the reader filters in the browser.
 
-`Table("claims")` shows the `claims.toml` that lies beside its lesson's questions. Python sends all rows once and hears
-nothing back: menus and the search box hide rows in the browser, so filtering changes no file and needs no kernel.
-Where widgets do not run (GitHub, print, an untrusted notebook) a plain HTML table with every row stands in its place.
+Python sends all rows once and hears nothing back: menus and the search box hide rows in the browser, so filtering needs
+no kernel. Where widgets do not run (GitHub, print, an untrusted notebook) a plain HTML table has every row.
 """
 
 import html
@@ -67,8 +66,7 @@ class Table(TwinnedWidget):
             for link in cell["links"]:
                 last += f' <a href="{html.escape(link["to"])}">{html.escape(link["text"])}</a>{marked(link["after"])}'
             lines.append(_row("td", [*map(html.escape, when), *texts, last]))
-        title = html.escape(self.table["title"])
-        return "\n".join([f"<p><strong>{title}</strong></p>", "<table>", *lines, "</table>"])
+        return "\n".join([f"<p><strong>{marked(self.table['title'])}</strong></p>", "<table>", *lines, "</table>"])
 
 
 def _row(tag, texts):

@@ -12,8 +12,7 @@
     lessons = ["04_layer_norm"]                 # links, behind the last column: lessons,
     checks = [{ lesson = "04_layer_norm", name = "...", line = "0.0" }]  # checks with what their PASS line says,
     conclusions = [{ lesson = "04_layer_norm", sentence = "...", held = "8 of 8 variations of seed" }]
-    references = ["wu2018"]                     # and papers, each written once as [reference.wu2018] with its
-                                                # author, year and url
+    references = ["wu2018"]                     # and papers: [reference.wu2018] has author, year and url
 
 Text between backticks is shown as code. Nothing is ever read as HTML.
 """

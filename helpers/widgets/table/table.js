@@ -50,8 +50,7 @@ function render({ model, el }) {
   });
   const search = Object.assign(make("input"), { type: "search" });
   controls.append(labelled("contains", search));
-  const status = make("p", "table-status");
-  status.setAttribute("role", "status");
+  const status = Object.assign(make("p", "table-status"), { role: "status" });
 
   const table = make("table");
   table.append(make("caption", "", title));
