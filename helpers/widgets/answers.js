@@ -29,13 +29,8 @@ export const now = () => new Date().getTime();
 /** The day where the learner is, which is not always that of Greenwich. */
 export const today = () => new Date(now() - new Date().getTimezoneOffset() * 60000).toISOString().slice(0, 10);
 
-/**
- * The box after an answer, and the day on which the question is due. `before` is its record so far.
- *
- * @param {{ box: number, due: string } | null} before
- * @param {boolean} right
- * @param {string} day
- */
+// The box after an answer, and the day on which the question is due. `before` is its record so far.
+/** @param {{ box: number, due: string } | null} before @param {boolean} right @param {string} day */
 export function boxAfter(before, right, day) {
   if (right && before && before.due > day) return { box: before.box, due: before.due };
   const box = right ? Math.min((before ? before.box : 0) + 1, DAYS.length - 1) : 0;
@@ -52,13 +47,9 @@ export function load(place) {
   }
 }
 
-/**
- * Store a record, or with null forget it. Every view of a question listens to "storage", which the browser itself sends
- * to other tabs: so all agree.
- *
- * @param {string} place
- * @param {string | null} text
- */
+// Store a record, or with null forget it. Every view of a question listens to "storage", which the browser itself sends
+// to other tabs: so all agree.
+/** @param {string} place @param {string | null} text */
 export function save(place, text) {
   memory.delete(place);
   try {
@@ -79,33 +70,20 @@ function read(text) {
   }
 }
 
-/**
- * The saved answer, or null if there is none, it cannot be read, or the question has changed since.
- *
- * @param {string | null} text
- * @param {Asked} question
- */
+// The saved answer, or null if there is none, it cannot be read, or the question has changed since.
+/** @param {string | null} text @param {Asked} question */
 export const parse = (text, question) => complete(read(text), question);
 
-/**
- * Whether the text is an answer to this question as it was before it changed.
- *
- * @param {string | null} text
- * @param {Asked} question
- */
+// Whether the text is an answer to this question as it was before it changed.
+/** @param {string | null} text @param {Asked} question */
 export function hasChanged(text, question) {
   const mark = read(text)?.mark;
   return typeof mark === "string" && mark !== question.mark;
 }
 
-/**
- * The record with all its entries and no others; null if it does not fit the question. What it lacks, or what cannot be
- * (a day to come, a question put off for years), is made from the rest.
- *
- * @param {any} record
- * @param {Asked} question
- * @returns {Answer | null}
- */
+// The record with all its entries and no others; null if it does not fit the question. What it lacks, or what cannot be
+// (a day to come, a question put off for years), is made from the rest.
+/** @param {any} record @param {Asked} question @returns {Answer | null} */
 export function complete(record, question) {
   /** @param {any} choice */
   const isOption = (choice) => Number.isInteger(choice) && choice >= 0 && choice < question.options.length;
@@ -125,14 +103,9 @@ export function complete(record, question) {
   return { choice, right, when, at, began, tries, first, mark, ...placed };
 }
 
-/**
- * Save a choice. The first choice stays in the record, whatever is chosen later. `began` and `at` are the milliseconds
- * of the first answer and of this one.
- *
- * @param {string} place
- * @param {Asked} question
- * @param {number} choice
- */
+// Save a choice. The first choice stays in the record, whatever is chosen later. `began` and `at` are the milliseconds
+// of the first answer and of this one.
+/** @param {string} place @param {Asked} question @param {number} choice */
 export function answer(place, question, choice) {
   const before = parse(load(place), question);
   const { first, tries, began } = before ?? { first: choice, tries: 0, began: now() };
@@ -141,14 +114,9 @@ export function answer(place, question, choice) {
   save(place, JSON.stringify({ ...kept, ...boxAfter(before, right, when) }));
 }
 
-/**
- * Call `take` with the record's text when it changes here or in another tab, and after the browser had put the page
- * aside, when it has heard nothing.
- *
- * @param {string} place
- * @param {(text: string | null) => void} take
- * @param {AbortSignal} [signal]
- */
+// Call `take` with the record's text when it changes here or in another tab, and after the browser had put the page
+// aside, when it has heard nothing.
+/** @param {string} place @param {(text: string | null) => void} take @param {AbortSignal} [signal] */
 export function followAnswer(place, take, signal) {
   window.addEventListener(
     "storage",
@@ -161,11 +129,8 @@ export function followAnswer(place, take, signal) {
   window.addEventListener("pageshow", ({ persisted }) => persisted && take(load(place)), { signal });
 }
 
-/**
- * Forget the answers of one lesson, "<lesson>/", or with "" all of them.
- *
- * @param {string} where
- */
+// Forget the answers of one lesson, "<lesson>/", or with "" all of them.
+/** @param {string} where */
 export function forget(where) {
   const places = [...memory.keys()];
   try {

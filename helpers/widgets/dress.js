@@ -20,11 +20,8 @@ async function addStyle(packed) {
   style.textContent = await unpack(packed).text();
 }
 
-/**
- * What a module exports: it draws a widget after its styles are there. Without `code` a page brings them itself.
- *
- * @param {(view: View) => (() => void) | void} render
- */
+// What a module exports: it draws a widget after its styles are there. Without `code` a page brings them itself.
+/** @param {(view: View) => (() => void) | void} render */
 export const widget = (render) => ({
   /** @param {View} view @param {Model} [code] */
   async render(view, code) {

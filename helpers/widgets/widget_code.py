@@ -4,10 +4,10 @@ A notebook stores what its widgets hold. Were the code part of that, a lesson wo
 kernel has one hidden model with the code of all quizzes and one with that of all stages, and one with the styles that
 all kinds share. A widget itself holds only a reference to such a model and the loader, which fetches the code from it.
 
-The code is written as modules beside this file; `make bundle` makes each kind's bundle of them, which is what is sent,
-packed.
+The modules lie beside this file; `make bundle` makes each kind's bundle of them, which is what is sent, packed.
 """
 
+import html
 import zlib
 from base64 import b64encode
 from pathlib import Path
@@ -50,8 +50,7 @@ class LoadedWidget(anywidget.AnyWidget):
     """A widget whose code the browser loads from the `WidgetCode` of its kind.
 
     A subclass names its code in two texts: `javascript`, a module with a default export as anywidget expects it, and
-    `css`, which may use the variables of `theme.css_variables`. Its `_anywidget_id` is "normalization_notebooks." and
-    the name of the class, so that it stays when a module moves.
+    `css`, which may use the variables of `theme.css_variables`. Its `_anywidget_id` stays when a module moves.
     """
 
     _esm = read_bundle("loader.js")
@@ -72,6 +71,21 @@ class LoadedWidget(anywidget.AnyWidget):
     @traitlets.default("layout")
     def _layout_of_all(self):
         return _sent_once("layout", ipywidgets.Layout)  # nothing is set in it, so one will do
+
+
+class TwinnedWidget(LoadedWidget):
+    """A widget with what a place without widgets shows, `_as_text()` and `_as_html()`: the same on every run."""
+
+    def _repr_mimebundle_(self, **kwargs):
+        bundle = super()._repr_mimebundle_(**kwargs)
+        data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
+        return {**data, "text/plain": self._as_text(), "text/html": self._as_html()}, metadata
+
+
+def marked(text):
+    """HTML of a text in which only backticks mean something."""
+    pieces = html.escape(text).split("`")
+    return "".join(f"<code>{piece}</code>" if i % 2 else piece for i, piece in enumerate(pieces))
 
 
 _sent = {}  # what it is -> the hidden model that this kernel has sent to the browser

@@ -2,32 +2,25 @@
 
     from tests.conclusions.conclusion import conclusion, each
 
-    @conclusion("10", "post-norm's stream keeps its size at any depth",
-                vary=each(width=[16, 64, 256], seed=range(5)))
+    @conclusion("post-norm's stream keeps its size at any depth", vary=each(width=[16, 64, 256], seed=range(5)))
     def test_the_streams_size(width, seed):
         ...
         return bool(low < size < high)      # True: the sentence holds here
 
 One test tries every variation, counts "holds in k of n" and fails below `least` (all of them unless given). The run
-ends with a table of all conclusions. Lesson and sentence are literal texts, the sentence as the lesson says it.
+ends with a table of all conclusions. The file's name tells the lesson; the sentence is as the lesson says it.
 
-WRITE_CONCLUSIONS=1 stores the counts in helpers/data/conclusions.json, which the claims ledger shows:
-
-    WRITE_CONCLUSIONS=1 python -m pytest tests/conclusions
+Where lesson 14's ledger quotes a sentence, it says what was counted: held = "15 of 15 variations of width, seed" in
+helpers/lessons/14_choosing_a_norm/claims.toml. tests/lessons/test_claims.py compares it with `vary` and `least`.
 """
 
-import ast
-import json
-import os
+import re
 import time
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 
-HERE = Path(__file__).resolve().parent
-STORED = HERE.parents[1] / "helpers" / "data" / "conclusions.json"
-FIELDS = ("lesson", "sentence", "varied", "holds", "of")
+KNOWN = {}  # (two digits of the lesson, sentence): (vary, least), of all conclusions whose files were imported
 
 
 def each(**values):
@@ -35,10 +28,9 @@ def each(**values):
     return [dict(zip(values, combination, strict=True)) for combination in product(*values.values())]
 
 
-def conclusion(lesson, sentence, *, vary, least=None):
+def conclusion(sentence, *, vary, least=None):
     """Make one test of a function that says whether the sentence holds under one variation.
 
-    lesson    its two digits, such as "10".
     sentence  as the lesson says it.
     vary      list of dicts, the keyword arguments of each variation; see `each`.
     least     in how many variations it has to hold; all of them unless given.
@@ -52,6 +44,11 @@ def conclusion(lesson, sentence, *, vary, least=None):
         raise ValueError(f"conclusion: at least one variation and 0 < least <= {len(vary)}, got least = {least}")
 
     def decorate(function):
+        lesson = re.search(r"test_(\d\d)_|$", function.__module__)[1]
+        if (lesson, sentence) in KNOWN:
+            raise ValueError(f"conclusion: lesson {lesson} says {sentence!r} twice")
+        KNOWN[lesson, sentence] = vary, least
+
         def test(record_property):
             start = time.perf_counter()
             failed = [variation for variation in vary if not _holds(function, variation)]
@@ -130,30 +127,3 @@ def table(results):
     return [
         " | ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in [head, *rows]
     ]
-
-
-def named_in(folder=HERE):
-    """(lesson, sentence) of every `@conclusion` in the folder's tests, read without running them."""
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in sorted(Path(folder).glob("test_*.py"))]
-    calls = [
-        decorator
-        for tree in trees
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef)
-        for decorator in node.decorator_list
-        if isinstance(decorator, ast.Call) and getattr(decorator.func, "id", None) == "conclusion"
-    ]
-    return [tuple(ast.literal_eval(argument) for argument in call.args) for call in calls]
-
-
-def store(results, path=STORED, folder=HERE):
-    """Write the counts of a run; those of conclusions that did not run stay, those that are gone from the tests go."""
-    old = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
-    kept = {(entry["lesson"], entry["sentence"]): entry for entry in old}
-    kept |= {(r["lesson"], r["sentence"]): {field: r[field] for field in FIELDS} for r in results}
-    entries = [kept[key] for key in sorted(kept) if key in set(named_in(folder))]
-    path.write_text(json.dumps(entries, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-def asked_to_store():
-    return os.environ.get("WRITE_CONCLUSIONS") == "1"

@@ -1,6 +1,6 @@
-"""After a run: the table of conclusions, and their counts for the claims ledger when asked for."""
+"""After a run: the table of conclusions."""
 
-from tests.conclusions.conclusion import asked_to_store, store, table
+from tests.conclusions.conclusion import table
 
 
 def pytest_terminal_summary(terminalreporter):
@@ -13,5 +13,3 @@ def pytest_terminal_summary(terminalreporter):
     terminalreporter.section("conclusions")
     for line in table(results):
         terminalreporter.write_line(line)
-    if asked_to_store():
-        store(results)

@@ -18,7 +18,6 @@ def draws(distribution, rng, shape):
 
 
 @conclusion(
-    "02",
     "With n values per feature no output is larger than √(n − 1), whatever the neighbors are.",
     vary=each(
         n=[2, 3, 5, 64, 1000],
@@ -33,7 +32,6 @@ def test_the_limit(n, distribution, eps, dtype):
 
 
 @conclusion(
-    "02",
     "With eps = 0 the smallest output of a batch is at most −1/√(n − 1).",
     vary=each(n=[2, 3, 8, 100], distribution=["normal", "exponential", "cauchy"]),
 )
@@ -43,7 +41,6 @@ def test_the_smallest(n, distribution):
 
 
 @conclusion(
-    "02",
     "If eps is negligible, the output of a batch of two says which is larger, but not by how much.",
     vary=each(gap=[1e-1, 1.0, 1e3, 1e6], offset=[-5.0, 0.0, 5.0], dtype=[np.float64, np.float32]),
 )
@@ -53,7 +50,6 @@ def test_two_samples(gap, offset, dtype):
 
 
 @conclusion(
-    "02",
     "Batch norm keeps the shape of a lopsided distribution.",
     vary=each(n=[10, 256, 5000], scale=[0.1, 2, 100.0], eps=[0, 1e-5, 0.1]),
 )
@@ -71,7 +67,6 @@ def noise(n, distribution, sample, seed):
 
 
 @conclusion(
-    "02",
     "With independent normal neighbors and a batch of 16 or more, four times the batch gives about half the noise.",
     vary=each(n=[16, 32, 64, 128], sample=[0.0, 1.0, 3.0], seed=[0, 1]),
 )
@@ -80,7 +75,6 @@ def test_half_the_noise(n, sample, seed):
 
 
 @conclusion(
-    "02",
     "With other neighbors of finite variance, a batch of 256 has about half the noise of a batch of 64.",
     vary=each(distribution=["uniform", "exponential"], sample=[0.0, 1.0], seed=[0, 1]),
 )
@@ -97,7 +91,6 @@ def in_batches(x, n):
 
 
 @conclusion(
-    "02",
     "A file sorted by class leaves the rule at chance; a shuffled file does not.",
     vary=each(n=[8, 32, 160], features=[1, 4, 32], apart=[1.0, 3.0], seed=[0, 1]),
 )
@@ -111,7 +104,6 @@ def test_the_order_of_the_file(n, features, apart, seed):
 
 
 @conclusion(
-    "02",
     "Digits sorted by class leave a rule that was made from shuffled ones at chance.",
     vary=each(pair=[(0, 3), (3, 8), (1, 7), (4, 9)], n=[8, 16, 32, 160], seed=[0, 1]),
 )
@@ -127,7 +119,6 @@ def test_sorted_digits(pair, n, seed):
 
 
 @conclusion(
-    "02",
     "In eval mode the output ignores the neighbors, and batch norm folds into the linear layer before it.",
     vary=each(width=[1, 4, 64], n=[1, 2, 50], eps=[0, 1e-5, 0.1]),
 )
@@ -141,7 +132,6 @@ def test_eval_mode(width, n, eps):
 
 
 @conclusion(
-    "02",
     "Padding with zeros raises the outputs of tokens that lie above 0.",
     vary=each(mean=[0.5, 2.0, 20.0], real=[0.1, 0.5, 0.9], length=[8, 128]),
 )
@@ -154,7 +144,6 @@ def test_padding(mean, real, length):
 
 
 @conclusion(
-    "02",
     "Under batch norm the outputs of one sample tell the city of its neighbors; under layer norm they do not.",
     vary=each(seed=range(6)),
 )

@@ -21,7 +21,6 @@ def after(batches, momentum):
 
 
 @conclusion(
-    "03",
     "After t updates the initial value has the weight (1 − m)^t.",
     vary=each(momentum=[0.0, 0.01, 0.1, 0.5, 0.9, 1.0], updates=[1, 10, 44], n=[2, 32], mean=[-3.0, 5.0]),
 )
@@ -31,7 +30,6 @@ def test_the_initial_value(momentum, updates, n, mean):
 
 
 @conclusion(
-    "03",
     "At momentum 0.1 and below, a tenth of the momentum needs about ten times as many updates.",
     vary=each(momentum=[0.1, 0.05, 0.01, 0.001], left=[0.5, 0.1, 0.01]),
 )
@@ -41,7 +39,6 @@ def test_ten_times_as_many(momentum, left):
 
 
 @conclusion(
-    "03",
     "In the long run, with independent batches, the noise of the running mean is √(m / (2 − m)) · σ / √n.",
     vary=each(momentum=[0.05, 0.1, 0.5, 0.9, 1.0], n=[2, 8, 64], distribution=list(DRAWN), seed=[0, 1]),
 )
@@ -53,7 +50,6 @@ def test_the_noise(momentum, n, distribution, seed):
 
 
 @conclusion(
-    "03",
     "A wrong momentum of 0.9 is closer at update 10 if the buffer starts far away, and worse at update 300.",
     vary=each(mean=[-5.0, 5.0, 20.0], n=[8, 64], seed=[0, 1]),
 )
@@ -64,7 +60,6 @@ def test_two_meanings(mean, n, seed):
 
 
 @conclusion(
-    "03",
     "A running mean lags (1 − m) / m updates behind a steady drift, the plain mean half of all updates.",
     vary=each(momentum=[0.05, 0.1, 0.5, None], slope=[0.01, 1.0, -5.0]),
 )
@@ -75,7 +70,6 @@ def test_the_lag(momentum, slope):
 
 
 @conclusion(
-    "03",
     "With noise and a true mean that wanders, the error falls and then rises with the momentum.",
     vary=each(step=[0.02, 0.05, 0.1], noise=["batches of 8", "batches of 4"], steps=["normal", "uniform"], seed=[0, 1]),
 )
@@ -93,7 +87,6 @@ def test_the_best_momentum(step, noise, steps, seed):
 
 
 @conclusion(
-    "03",
     "On average the biased variance is σ² (n − 1) / n, and the unbiased variance is right.",
     vary=each(n=[2, 4, 16, 100], distribution=list(DRAWN), sd=[0.1, 2.0]),
 )
@@ -104,7 +97,6 @@ def test_biased_and_unbiased(n, distribution, sd):
 
 
 @conclusion(
-    "03",
     "In the same batch, linear layers in between, the unbiased variance shrinks by √((n − 1) / n) per batch norm.",
     vary=each(n=[32, 64, 256], width=[4, 16], layers=[1, 20], seed=[0, 1]),
 )
@@ -126,7 +118,6 @@ def readings(rng, apart, noise, sensors, shift=0.0):
 
 
 @conclusion(
-    "03",
     "Right in training mode and wrong in eval mode: running statistics from training batches repair it.",
     vary=each(momentum=[0.001, 0.01], sensors=[2, 6, 30], shift=[0.0, 20.0], seed=range(3)),
 )

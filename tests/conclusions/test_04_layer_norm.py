@@ -8,7 +8,6 @@ from tests.conclusions.samples import DATA
 
 
 @conclusion(
-    "04",
     "The other samples in the batch and the other tokens do not matter.",
     vary=each(data=DATA, d=[1, 2, 16, 1024], dtype=[np.float32, np.float64], eps=[1e-12, 1e-5, 1]),
 )
@@ -19,7 +18,6 @@ def test_a_sample_does_not_depend_on_the_others(data, d, dtype, eps):
 
 
 @conclusion(
-    "04",
     "Layer norm does not notice a shift of all features by one number or, with eps = 0, a positive factor.",
     vary=each(data=DATA, d=[2, 3, 16, 1024], factor=[1e-3, 1, 1e3], shift=[-7, 0, 100], eps=[0, 1e-5, 1]),
 )
@@ -33,7 +31,6 @@ def test_shift_and_factor_are_not_noticed(data, d, factor, shift, eps):
 
 
 @conclusion(
-    "04",
     "With gamma 1, beta 0 and eps 0, layer norm removes the component along (1, …, 1) and then moves to radius √d",
     vary=each(data=DATA, d=[2, 3, 16, 1024], seed=range(3)),
 )
@@ -45,7 +42,6 @@ def test_projection_and_sphere(data, d, seed):
 
 
 @conclusion(
-    "04",
     "All features of a vector are divided by the same number, and one large feature makes that number large.",
     vary=each(data=DATA, d=[8, 64, 4096], seed=range(3)),
 )
@@ -68,7 +64,6 @@ def worst_fit(x, y):
 
 
 @conclusion(
-    "04",
     "No, each sample lost a mean and a scale of its own",
     vary=each(data=DATA, samples=[3, 10, 200], features=[6, 64, 512], seed=range(3)),
 )
@@ -77,14 +72,13 @@ def test_layer_norm_is_not_undone(data, samples, features, seed):
     return worst_fit(x, layer_norm(x).y) > 1e-4 and worst_fit(x, batch_norm(x).y) < 1e-6
 
 
-@conclusion("04", "With one or two samples, nothing", vary=each(data=DATA, features=[3, 6, 64], seed=range(3)))
+@conclusion("With one or two samples, nothing", vary=each(data=DATA, features=[3, 6, 64], seed=range(3)))
 def test_two_samples_are_restored(data, features, seed):
     x = data(np.random.default_rng(seed), (2, features))
     return worst_fit(x, layer_norm(x).y) < 1e-9
 
 
 @conclusion(
-    "04",
     "Before layer norm, only what a bias adds to all features alike is subtracted.",
     vary=each(data=DATA, features=[3, 64, 512], seed=range(3)),
 )
@@ -114,29 +108,19 @@ def growth(gain, use_norm, seed, d):
     return grown
 
 
-@conclusion(
-    "04",
-    "In this network layer norm stops the explosion at gain 3",
-    vary=each(d=[64, 256], seed=range(5)),
-)
+@conclusion("In this network layer norm stops the explosion at gain 3", vary=each(d=[64, 256], seed=range(5)))
 def test_layer_norm_stops_the_explosion(d, seed):
     return growth(3, True, seed, d) < 100 < 1e3 < growth(3, False, seed, d)
 
 
 @conclusion(
-    "04",
-    "At gain 10 the change still grows, but far less than without a norm.",
-    vary=each(d=[64, 256], seed=range(5)),
+    "At gain 10 the change still grows, but far less than without a norm.", vary=each(d=[64, 256], seed=range(5))
 )
 def test_it_still_grows_at_a_large_gain(d, seed):
     return bool(1 < growth(10, True, seed, d) < 1e-6 * growth(10, False, seed, d))
 
 
-@conclusion(
-    "04",
-    "Layer norm does not stop the vanishing at gain 1",
-    vary=each(d=[16, 64, 256], seed=range(5)),
-)
+@conclusion("Layer norm does not stop the vanishing at gain 1", vary=each(d=[16, 64, 256], seed=range(5)))
 def test_it_does_not_stop_the_vanishing(d, seed):
     return growth(1, True, seed, d) < 1e-4
 
@@ -150,7 +134,6 @@ def steps_to_goal(norm, lr, seed, width):
 
 
 @conclusion(
-    "04",
     "in this network, trained by plain SGD, layer norm is slower at the small learning rate",
     vary=each(lr=[0.015, 0.02, 0.03], width=[16, 32], seed=range(4)),
     least=21,
@@ -161,7 +144,6 @@ def test_layer_norm_can_be_slower(lr, width, seed):
 
 
 @conclusion(
-    "04",
     "At the large one it reaches the goal, but the plain network does not.",
     vary=each(lr=[0.3], width=[16, 32], seed=range(4)),
     least=7,

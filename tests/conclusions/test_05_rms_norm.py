@@ -19,12 +19,7 @@ def cosine(a, b):
     return (a * b).sum(axis=-1) / np.linalg.norm(a, axis=-1) / np.linalg.norm(b, axis=-1)
 
 
-# ----------------------------------------------------------------------------------------------------
-# Sections 1 to 3
-
-
 @conclusion(
-    "05",
     "RMSNorm with gamma 1 and eps 0 gives every vector except zero the length √d and keeps its direction.",
     vary=each(data=DATA, d=[1, 2, 64, 4096], size=[1e-6, 1, 1e6], dtype=[np.float32, np.float64]),
 )
@@ -35,7 +30,6 @@ def test_length_and_direction(data, d, size, dtype):
 
 
 @conclusion(
-    "05",
     "With eps = 0 the output does not depend on the scale of x, as with layer norm. It does depend on a shift.",
     vary=each(data=DATA, d=[2, 64, 1024], factor=[1e-3, 7, 1e3], shift=[-5, 5, 1000]),
 )
@@ -48,7 +42,6 @@ def test_scale_and_shift(data, d, factor, shift):
 
 
 @conclusion(
-    "05",
     "With eps = 0 and gamma = 1, r alone decides how far apart the two outputs are.",
     vary=each(data=DATA, d=[2, 8, 64, 4096], r=[0, 0.05, 0.5, 1, 3, 30]),
 )
@@ -59,7 +52,6 @@ def test_r_decides_the_angle(data, d, r):
 
 
 @conclusion(
-    "05",
     "A feature that grows far beyond the others makes the standard deviation about √(d − 1) times the mean, so r "
     "approaches 1/√(d − 1)",
     vary=each(data=DATA, d=[3, 8, 64, 1024], sign=[-1, 1], seed=range(3)),
@@ -71,7 +63,6 @@ def test_one_feature_that_grows(data, d, sign, seed):
 
 
 @conclusion(
-    "05",
     "A larger eps makes both outputs smaller, and layer norm's more, because the variance is smaller than the mean "
     "square.",
     vary=each(data=DATA, d=[2, 8, 1024], eps=[0.01, 1, 10], seed=range(3)),
@@ -95,7 +86,6 @@ def sigmoid(z):
 
 
 @conclusion(
-    "05",
     "Of a linear layer, ReLU, GELU and sigmoid, the sigmoid's outputs have the largest r",
     vary=each(width=[64, 256, 1024], size=[0.25, 1, 4], data=[normal, skewed], seed=range(3)),
 )
@@ -109,7 +99,6 @@ def test_which_activation_has_the_largest_r(width, size, data, seed):
 
 
 @conclusion(
-    "05",
     "With random weights and inputs of mean 0, the outputs of linear layers have a small r, and so does the stream",
     vary=each(width=[64, 256], depth=[6, 24, 48], activation=[relu, gelu, sigmoid], seed=range(2)),
 )
@@ -123,7 +112,6 @@ def test_r_of_the_stream(width, depth, activation, seed):
 
 
 @conclusion(
-    "05",
     "So the weights of a linear layer can center its output in place of the norm.",
     vary=each(data=DATA, inputs=[1, 8, 64], d=[2, 16, 512], eps=[1e-12, 1e-5, 1]),
 )
@@ -136,12 +124,7 @@ def test_centering_in_the_weights(data, inputs, d, eps):
     return bool(np.allclose(rms_norm(centered, eps=eps).y, layer_norm(a @ w + bias, eps=eps).y, atol=1e-6))
 
 
-# ----------------------------------------------------------------------------------------------------
-# Section 4: eps
-
-
 @conclusion(
-    "05",
     "For eps = 1e-5 and an RMS of ten times √eps or more, the two outputs differ by at most half a percent.",
     vary=each(data=DATA, d=[2, 64, 4096], times=[10, 100, 1e4], dtype=[np.float32, np.float64]),
 )
@@ -154,7 +137,6 @@ def test_inside_or_outside(data, d, times, dtype):
 
 
 @conclusion(
-    "05",
     "Inside, eps is compared with the square of the RMS: it changes the output noticeably when the RMS is near √eps",
     vary=each(data=DATA, d=[2, 64, 4096], eps=[1e-12, 1e-8, 1e-5, 1e-2]),
 )
@@ -167,12 +149,7 @@ def test_where_eps_is_felt(data, d, eps):
     return bool(kept(0.1) < 0.11 and 0.7 < kept(1) < 0.71 and kept(10) > 0.99)
 
 
-# ----------------------------------------------------------------------------------------------------
-# Section 5: sixteen bits
-
-
 @conclusion(
-    "05",
     "With gammas drawn between 0.5 and 1.5, about a quarter of the outputs differ between LLaMA's order and Gemma's",
     vary=each(data=DATA, width=[64, 256, 2048], dtype=["float16", "bfloat16"], seed=range(3)),
 )
@@ -185,7 +162,6 @@ def test_the_order_of_casts(data, width, dtype, seed):
 
 
 @conclusion(
-    "05",
     "With gamma 1 the two orders give the same numbers, and with another power of 2 too, unless float16 runs out of "
     "digits near 0",
     vary=each(data=DATA, gamma=[0.25, 1, 2, 8], dtype=["float16", "bfloat16"], seed=range(3)),
@@ -198,23 +174,13 @@ def test_gammas_that_are_powers_of_two(data, gamma, dtype, seed):
     return bool((llama == gemma)[~near_zero].all())
 
 
-@conclusion(
-    "05",
-    "In bfloat16 the sum 1 + w loses small w",
-    vary=each(w=[1e-5, 1e-3, 0.0038]),
-)
+@conclusion("In bfloat16 the sum 1 + w loses small w", vary=each(w=[1e-5, 1e-3, 0.0038]))
 def test_one_plus_w(w):
     return bool(round_to(1 + w, "bfloat16") == 1)
 
 
-# ----------------------------------------------------------------------------------------------------
-# Section 6 and what follows
-
-
 @conclusion(
-    "05",
-    "In a wide model the parameters saved are negligible.",
-    vary=each(width=[768, 4096, 16384], matrices=[8, 12, 16]),
+    "In a wide model the parameters saved are negligible.", vary=each(width=[768, 4096, 16384], matrices=[8, 12, 16])
 )
 def test_parameters_saved(width, matrices):
     return 2 * width / (matrices * width**2 + 4 * width) < 0.0004
@@ -230,7 +196,6 @@ def in_numpy(x, norm):
 
 
 @conclusion(
-    "05",
     "In NumPy, RMSNorm is faster than layer norm",
     vary=each(shape=[(8, 64), (512, 1024), (32, 8192)], dtype=[np.float32, np.float64]),
 )
@@ -250,7 +215,6 @@ TOKENS = each(tokens=[8, 24, 128], d=[16, 32, 128], seed=range(3))
 
 
 @conclusion(
-    "05",
     "At this size, without QK-norm, each token gives on average more than 80% of its weight to a single token.",
     vary=TOKENS,
 )
@@ -260,7 +224,6 @@ def test_large_queries_and_keys(tokens, d, seed):
 
 
 @conclusion(
-    "05",
     "With QK-norm the size of queries and keys no longer matters; if gamma is 1, no scaled logit can exceed √d",
     vary=each(tokens=[8, 128], d=[16, 128], size=[1, 8, 1e3], seed=range(3)),
 )
@@ -273,7 +236,6 @@ def test_with_qk_norm(tokens, d, size, seed):
 
 
 @conclusion(
-    "05",
     "For normal features and k of 4 or more, the estimate has a relative error of about √((1/k − 1/d)/2)",
     vary=each(k=[4, 16, 64], d=[128, 256, 1024], seed=range(3)),
 )

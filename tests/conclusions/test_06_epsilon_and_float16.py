@@ -9,7 +9,6 @@ from tests.conclusions.samples import normal
 
 
 @conclusion(
-    "06",
     "output sd = √(var / (var + eps)); the gain has an upper bound, 1/√eps",
     vary=each(norm=["layer", "batch"], width=[2, 64, 4096], sd=[1e-8, 1e-3, 1, 1e4], eps=[1e-12, 1e-5, 1e-2]),
 )
@@ -23,7 +22,6 @@ def test_the_output_sd(norm, width, sd, eps):
 
 
 @conclusion(
-    "06",
     "Test with sd 0.001: eps added to the sd differs from eps under the square root",
     vary=each(width=[8, 64, 1024], eps=[1e-6, 1e-5, 1e-3], seed=range(3)),
 )
@@ -38,7 +36,6 @@ def test_the_place_of_eps(width, eps, seed):
 
 
 @conclusion(
-    "06",
     "with eps = 0, a vector of equal numbers gives NaN or ±1; where d² is rounded to 0, ±inf",
     vary=each(count=[3, 6, 7, 100], size=[1e-160, 1e-3, 1, 1e4], dtype=["float64", "float32", "float16"]),
 )
@@ -50,18 +47,13 @@ def test_equal_numbers_without_eps(count, size, dtype):
     return bool((np.isnan(y) | one | infinite).all())
 
 
-@conclusion(
-    "06",
-    "No later conversion to more bits recovers it.",
-    vary=each(value=[1e-8, 1e-10, 2.0**-25], zeros=[4, 64]),
-)
+@conclusion("No later conversion to more bits recovers it.", vary=each(value=[1e-8, 1e-10, 2.0**-25], zeros=[4, 64]))
 def test_eps_that_float16_stores_as_zero(value, zeros):
     stored = float(np.float16(value))
     return stored == 0 and bool(np.isnan(rms_norm(np.zeros(zeros, dtype=np.float16), eps=value).y).all())
 
 
 @conclusion(
-    "06",
     "Store in 16 bits, compute the norm in float32.",
     vary=each(norm=[rms_norm, layer_norm], scale=[1e-3, 1, 300, 5000], width=[4, 64, 4096], seed=range(3)),
 )
@@ -73,7 +65,6 @@ def test_casting_up(norm, scale, width, seed):
 
 
 @conclusion(
-    "06",
     "RMSNorm of 300, all in float16, gives 0",
     vary=each(size=[300, 3000, 60_000], width=[4, 64, 1024], eps=[0, 1e-8, 1e-5]),
 )
@@ -82,7 +73,7 @@ def test_squares_that_overflow(size, width, eps):
     return bool((rms_norm(x, eps=eps).y == 0).all())
 
 
-@conclusion("06", "a running sum of ones in bfloat16 ends at 256", vary=each(count=[300, 1000, 5000]))
+@conclusion("a running sum of ones in bfloat16 ends at 256", vary=each(count=[300, 1000, 5000]))
 def test_a_sum_in_bfloat16(count):
     total = np.float32(0)
     for _ in range(count):
@@ -91,7 +82,6 @@ def test_a_sum_in_bfloat16(count):
 
 
 @conclusion(
-    "06",
     "two independent rounding errors of the same size together are about √2 times one",
     vary=each(dtype=["bfloat16", "float16"], width=[64, 512], seed=range(5)),
 )
@@ -126,18 +116,18 @@ def errors(data, width, seed, mean):
     return {name: variance(x) / exact - 1 for name, variance in VARIANCES.items()}
 
 
-@conclusion("06", "One pass: often 0 or negative for a mean of 10,000", vary=RACES)
+@conclusion("One pass: often 0 or negative for a mean of 10,000", vary=RACES)
 def test_one_pass_fails(data, width, seed):
     return 0.1 < np.mean(errors(data, width, seed, 10_000)["one pass"] <= -1) < 0.9
 
 
-@conclusion("06", "Subtract something near the mean first, then square.", vary=RACES)
+@conclusion("Subtract something near the mean first, then square.", vary=RACES)
 def test_the_other_four_stay_accurate(data, width, seed):
     found = errors(data, width, seed, 10_000)
     return all(np.abs(found[name]).max() < 0.05 for name in ("shifted", "two pass", "Welford", "Chan"))
 
 
-@conclusion("06", "The error of one pass grows roughly like (mean/sd)² times the step at 1", vary=RACES)
+@conclusion("The error of one pass grows roughly like (mean/sd)² times the step at 1", vary=RACES)
 def test_how_the_error_of_one_pass_grows(data, width, seed):
     found = [np.median(np.abs(errors(data, width, seed, mean)["one pass"])) / mean**2 for mean in (100, 1000, 10_000)]
     return bool(all(0.05 < error / float_info("float32").eps < 20 for error in found))

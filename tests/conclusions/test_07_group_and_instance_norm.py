@@ -4,29 +4,12 @@ from functools import cache
 
 import numpy as np
 
-from helpers import (
-    SGD,
-    GroupNorm,
-    accuracy,
-    batch_norm,
-    digits,
-    fit,
-    group_norm,
-    instance_norm,
-    layer_norm,
-    mlp,
-    rms_norm,
-    weight_standardization,
-)
+from helpers.datasets import digits
+from helpers.layers import GroupNorm
+from helpers.nets import SGD, accuracy, fit, mlp
+from helpers.norms import batch_norm, group_norm, instance_norm, layer_norm, rms_norm, weight_standardization
 from tests.conclusions.conclusion import conclusion, each
-
-
-def normal(rng, shape):
-    return rng.normal(size=shape)
-
-
-def skewed(rng, shape):
-    return rng.exponential(size=shape) ** 2
+from tests.conclusions.samples import normal, skewed
 
 
 def colored_digits(rng, shape):
@@ -65,12 +48,7 @@ def by_color(red, green, blue):
     return np.repeat([red, green, blue], 2)[:, None, None]
 
 
-# ----------------------------------------------------------------------------------------------------
-# Sections 1 and 2
-
-
 @conclusion(
-    "07",
     "The number of groups leads from layer norm over (C, H, W), with 1 group, to instance norm, with C groups.",
     vary=each(data=[normal, skewed], shape=[(1, 2, 3, 5), (4, 6, 8, 8), (3, 64, 2, 2)], eps=[1e-12, 1e-5, 1]),
 )
@@ -81,7 +59,6 @@ def test_both_ends(data, shape, eps):
 
 
 @conclusion(
-    "07",
     "With eps = 0 a norm undoes one a x + b for each set of values that share a mean, so splitting each group into "
     "smaller ones undoes every change that the whole groups undo, and more.",
     vary=each(data=[normal, skewed], groups=[1, 2, 4], parts=[2, 3], size=[1, 30], seed=range(3)),
@@ -105,7 +82,6 @@ def test_splitting_groups(data, groups, parts, size, seed):
 
 
 @conclusion(
-    "07",
     "Dim and fog change all values in the same way, so any number of groups undoes them. RMSNorm subtracts nothing, so "
     "it undoes dim only.",
     vary=each(data=DATA, factor=[0.05, 0.35, 3], shift=[0.5, -2, 20], seed=range(3)),
@@ -119,7 +95,6 @@ def test_dim_and_fog(data, factor, shift, seed):
 
 
 @conclusion(
-    "07",
     "Three groups are the three colors; each of two groups mixes colors.",
     vary=each(
         data=DATA,
@@ -136,7 +111,6 @@ def test_a_color_cast(data, factors, shifts, seed):
 
 
 @conclusion(
-    "07",
     "The shadow has two factors within one channel. No norm here undoes it.",
     vary=each(data=DATA, factor=[0.1, 0.4, 0.8], columns=[1, 4, 7], seed=range(3)),
 )
@@ -147,7 +121,6 @@ def test_a_shadow(data, factor, columns, seed):
 
 
 @conclusion(
-    "07",
     "In this batch of eight, batch norm undoes none of them for one photo, because the mean it subtracts comes mostly "
     "from the other photos.",
     vary=each(data=DATA, count=[2, 8, 64], seed=range(3)),
@@ -160,7 +133,6 @@ def test_batch_norm_undoes_none(data, count, seed):
 
 
 @conclusion(
-    "07",
     "A group of two: if the variance is far above eps, the output says only which number is larger.",
     vary=each(data=[normal, skewed], size=[1, 1e3], eps=[0, 1e-12, 1e-5], seed=range(3)),
 )
@@ -170,10 +142,6 @@ def test_groups_of_two(data, size, eps, seed):
     signs = np.sign(pairs - pairs.mean(axis=2, keepdims=True)).reshape(50, 6)
     far = np.repeat(pairs.var(axis=2) > 1000 * eps, 2, axis=1)
     return bool(np.abs(group_norm(x, 3, eps=eps).y - signs)[far].max() < 1e-3)
-
-
-# ----------------------------------------------------------------------------------------------------
-# Section 3
 
 
 @cache
@@ -193,7 +161,6 @@ def reader(norm, factor, seed, trained):
 
 
 @conclusion(
-    "07",
     "In pale ink the reader without a norm is right far less often than in dark ink, and far more often than by chance",
     vary=each(seed=range(8), trained=[600, 1200]),
 )
@@ -202,7 +169,6 @@ def test_pale_ink(seed, trained):
 
 
 @conclusion(
-    "07",
     "How dark the ink is says nothing about the digit, so a norm may remove it.",
     vary=each(factor=[0.05, 0.2, 0.5, 3], seed=range(4), trained=[600, 1200]),
 )
@@ -212,7 +178,6 @@ def test_instance_norm_reads_pale_ink(factor, seed, trained):
 
 
 @conclusion(
-    "07",
     "After 3 groups and instance norm the probe can no longer tell evening from day; after layer norm and 2 groups it "
     "can",
     vary=each(factor=[1.5, 2, 3], error=[0.01, 0.02], groups=[1, 2, 3, 6], seed=range(3)),
@@ -241,12 +206,7 @@ def photos(rng, count):
     return x + rng.normal(0, 0.012, size=(count, 6, 8, 8))
 
 
-# ----------------------------------------------------------------------------------------------------
-# Sections 4 and 5
-
-
 @conclusion(
-    "07",
     "AdaIN replaces the mean and the standard deviation of each channel.",
     vary=each(data=[normal, skewed], pixels=[(4, 9), (24, 24)], style=[(5, 5), (40, 8)], size=[0.3, 1, 100]),
 )
@@ -275,7 +235,6 @@ def variation(norm, data, n, seed):
 
 
 @conclusion(
-    "07",
     "With other samples drawn at random, the variation of batch norm's output falls about like 1/√n.",
     vary=each(data=[normal, colored_digits], small=[4, 8], times=[4, 16], seed=range(4)),
 )
@@ -285,7 +244,6 @@ def test_variation_falls_with_the_root(data, small, times, seed):
 
 
 @conclusion(
-    "07",
     "Group norm's output does not vary with the batch.",
     vary=each(data=DATA, groups=[1, 2, 3, 6], count=[1, 2, 64], seed=range(3)),
 )
@@ -295,7 +253,6 @@ def test_group_norm_does_not_vary(data, groups, count, seed):
 
 
 @conclusion(
-    "07",
     "A digit's output varies about twice as much in a batch of 64 in ghosts of 16 as in a whole batch of 64.",
     vary=each(data=[normal, colored_digits], seed=range(4)),
 )
@@ -305,10 +262,6 @@ def test_ghost_batch_norm(data, seed):
 
     whole = variation(lambda x: batch_norm(x).y, data, 64, seed)
     return bool(1.5 < variation(in_ghosts, data, 64, seed) / whole < 2.7)
-
-
-# ----------------------------------------------------------------------------------------------------
-# Section 6: small batches
 
 
 def trained_accuracy(norm, n, seed, width):
@@ -322,7 +275,6 @@ def trained_accuracy(norm, n, seed, width):
 
 
 @conclusion(
-    "07",
     "of the nine, only batch norm with batches of 2 fails",
     vary=each(norm=["batch", "layer", "group"], n=[2, 4, 8], width=[32, 64], seed=range(2)),
 )
@@ -331,12 +283,7 @@ def test_batches_of_two(norm, n, width, seed):
     return bool(found < 0.75 if (norm, n) == ("batch", 2) else found > 0.8)
 
 
-# ----------------------------------------------------------------------------------------------------
-# Section 7: weights
-
-
 @conclusion(
-    "07",
     "Standardized weights do not change, up to eps, when all weights become a w + b",
     vary=each(data=[normal, skewed], shape=[(32, 64), (8, 3, 3, 3)], a=[0.5, 7, 100], b=[-5, 0.3]),
 )
@@ -346,7 +293,6 @@ def test_shifted_weights(data, shape, a, b):
 
 
 @conclusion(
-    "07",
     "If the weights of a unit sum to 0, adding a number to all its inputs does not change its output.",
     vary=each(data=[normal, skewed], units=[1, 32], inputs=[8, 512], added=[-3, 5, 100]),
 )
@@ -358,7 +304,6 @@ def test_shifted_inputs(data, units, inputs, added):
 
 
 @conclusion(
-    "07",
     "Weight standardization brings the weights of all units to one scale, at any batch size.",
     vary=each(data=[normal, skewed], inputs=[64, 512], spread=[3, 30], seed=range(3)),
 )

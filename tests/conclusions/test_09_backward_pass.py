@@ -2,23 +2,11 @@
 
 import numpy as np
 
-from helpers import (
-    SGD,
-    Adam,
-    AdamW,
-    BatchNorm,
-    LayerNorm,
-    Parameter,
-    batch_norm,
-    batch_norm_backward,
-    cross_entropy,
-    digits,
-    fit,
-    layer_norm,
-    layer_norm_backward,
-    mlp,
-    numerical_gradient,
-)
+from helpers.datasets import digits
+from helpers.gradients import batch_norm_backward, layer_norm_backward, numerical_gradient
+from helpers.layers import BatchNorm, LayerNorm, Parameter
+from helpers.nets import SGD, Adam, AdamW, cross_entropy, fit, mlp
+from helpers.norms import batch_norm, layer_norm
 from tests.conclusions.conclusion import conclusion, each
 
 
@@ -36,7 +24,6 @@ LOSSES = {"squared distance": squares, "softmax head": softmax_head}
 
 
 @conclusion(
-    "09",
     "a central difference with a step near 1e−5 gives about ten digits of a slope",
     vary=each(size=[4, 6, 64, 512], seed=range(3), scale=[0.5, 1, 4]),
 )
@@ -50,7 +37,6 @@ def test_how_many_digits_a_central_difference_gives(size, seed, scale):
 
 
 @conclusion(
-    "09",
     "In training mode the gradient through batch norm involves the whole batch.",
     vary=each(n=[3, 5, 64], features=[1, 8], loss=list(LOSSES), seed=range(3)),
 )
@@ -65,9 +51,7 @@ def test_all_samples_get_a_gradient(n, features, loss, seed):
 
 
 @conclusion(
-    "09",
-    "Its gradient dx, although every output is right",
-    vary=each(n=[8, 32, 1024], loss=list(LOSSES), seed=range(3)),
+    "Its gradient dx, although every output is right", vary=each(n=[8, 32, 1024], loss=list(LOSSES), seed=range(3))
 )
 def test_detached_statistics_give_another_gradient(n, loss, seed):
     rng = np.random.default_rng(seed)
@@ -95,7 +79,6 @@ OPTIMIZERS = {"SGD": (SGD, 0.1), "Adam": (Adam, 0.01)}
 
 
 @conclusion(
-    "09",
     "Training works, only more slowly",
     vary=each(norm=list(NORMS), optimizer=list(OPTIMIZERS), depth=[2, 4, 6], seed=range(2)),
     least=20,
@@ -156,7 +139,7 @@ SETTINGS = each(
 )
 
 
-@conclusion("09", "plain SGD turns the weight in proportion to η / |w|²", vary=SETTINGS)
+@conclusion("plain SGD turns the weight in proportion to η / |w|²", vary=SETTINGS)
 def test_the_effective_rate_of_sgd(norm, kind, rate, factor, seed):
     x, t, w = problem(5, 4, seed)
     one = train(w, lambda p: SGD(p, lr=rate), x, t, norm=norm, kind=kind)[0]
@@ -164,7 +147,7 @@ def test_the_effective_rate_of_sgd(norm, kind, rate, factor, seed):
     return bool(np.allclose(one, other, atol=1e-6))
 
 
-@conclusion("09", "Adam in proportion to η / |w|", vary=SETTINGS)
+@conclusion("Adam in proportion to η / |w|", vary=SETTINGS)
 def test_the_effective_rate_of_adam(norm, kind, rate, factor, seed):
     x, t, w = problem(5, 4, seed)
     one = train(w, lambda p: Adam(p, lr=rate), x, t, norm=norm, kind=kind, steps=30)[0]
@@ -173,7 +156,6 @@ def test_the_effective_rate_of_adam(norm, kind, rate, factor, seed):
 
 
 @conclusion(
-    "09",
     "So a step of plain SGD never shortens w",
     vary=each(norm=["batch norm"], rate=[0.001, 1, 1000], features=[2, 50], seed=range(3)),
 )
@@ -199,9 +181,7 @@ def late_length(make, features, factor, seed, steps=3000):
 
 
 @conclusion(
-    "09",
-    "SGD: |w|⁴ = η G / (2 λ)",
-    vary=each(features=[5, 40], factor=[0.3, 3], rate=[0.1, 0.03], decay=[0.03], seed=[0, 1]),
+    "SGD: |w|⁴ = η G / (2 λ)", vary=each(features=[5, 40], factor=[0.3, 3], rate=[0.1, 0.03], decay=[0.03], seed=[0, 1])
 )
 def test_the_balance_of_sgd(features, factor, rate, decay, seed):
     steps = int(2000 + 2 / (rate * decay))
@@ -209,11 +189,7 @@ def test_the_balance_of_sgd(features, factor, rate, decay, seed):
     return bool(0.85 < length / (rate * size / (2 * decay)) ** 0.25 < 1.15)
 
 
-@conclusion(
-    "09",
-    "AdamW: |w|² = η d / (2 λ)",
-    vary=each(features=[20, 100], factor=[0.1, 3], decay=[0.2, 0.5], seed=[0, 1]),
-)
+@conclusion("AdamW: |w|² = η d / (2 λ)", vary=each(features=[20, 100], factor=[0.1, 3], decay=[0.2, 0.5], seed=[0, 1]))
 def test_the_balance_of_adamw(features, factor, decay, seed):
     length, _ = late_length(lambda p: AdamW(p, lr=0.01, weight_decay=decay, betas=(0.9, 0.95)), features, factor, seed)
     return bool(0.85 < length / np.sqrt(0.01 * features / (2 * decay)) < 1.15)

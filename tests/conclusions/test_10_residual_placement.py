@@ -80,7 +80,6 @@ def learns(*args, **more):
 
 
 @conclusion(
-    "10",
     "At the start of training the variance of the stream is 1 + L with pre-norm, and 1 with post-norm.",
     vary=each(width=[16, 64, 256], depth=[4, 32], seed=range(3)),
 )
@@ -91,7 +90,6 @@ def test_the_size_of_the_stream(width, depth, seed):
 
 
 @conclusion(
-    "10",
     "Along the skip path alone post-norm keeps about 2^(-L/2) of a gradient",
     vary=each(width=[64, 256], depth=[8, 32], seed=range(2)),
 )
@@ -104,7 +102,6 @@ def test_what_the_skip_path_keeps(width, depth, seed):
 
 
 @conclusion(
-    "10",
     "At the start of training the whole gradient of these post-norm networks does not vanish",
     vary=each(width=[16, 64, 256], depth=[16, 32, 64], seed=range(3)),
 )
@@ -113,7 +110,6 @@ def test_the_whole_gradient_does_not_vanish(width, depth, seed):
 
 
 @conclusion(
-    "10",
     "its first and last lengths are similar, and the more similar the wider the network",
     vary=each(depth=[16, 32], seeds=[(0, 1, 2, 3), (4, 5, 6, 7)]),
 )
@@ -123,26 +119,20 @@ def test_wide_networks_scatter_less(depth, seeds):
 
 
 @conclusion(
-    "10",
-    "pre-norm's first blocks get the largest gradients",
-    vary=each(width=[16, 64, 256], depth=[16, 32], seed=range(3)),
+    "pre-norm's first blocks get the largest gradients", vary=each(width=[16, 64, 256], depth=[16, 32], seed=range(3))
 )
 def test_where_the_largest_gradient_is_under_pre_norm(width, depth, seed):
     return bool(by_block(run("pre-norm", depth, seed, width)).argmax() < depth / 4)
 
 
 @conclusion(
-    "10",
-    "under post-norm usually blocks of the second half",
-    vary=each(width=[16, 64, 256], seed=range(8)),
-    least=16,
+    "under post-norm usually blocks of the second half", vary=each(width=[16, 64, 256], seed=range(8)), least=16
 )
 def test_where_the_largest_gradient_is_under_post_norm(width, seed):
     return bool(by_block(run("post-norm", 32, seed, width)).argmax() >= 16)
 
 
 @conclusion(
-    "10",
     "under DeepNorm all blocks get about the same",
     vary=[
         *each(width=[32, 64, 256], depth=[16, 32], seed=range(3)),
@@ -159,7 +149,6 @@ RATES = (0.003, 0.01, 0.03, 0.1, 0.3, 1, 3)
 
 
 @conclusion(
-    "10",
     "At about the same number at depth 2; with depth, pre-norm's lead grows",
     vary=each(seed=[2, 3], width=[32]) + each(seed=[2], width=[96]),
 )
@@ -172,7 +161,6 @@ def test_the_lead_of_pre_norm_grows_with_depth(seed, width):
 
 
 @conclusion(
-    "10",
     "In these networks, trained by SGD, 32 post-norm blocks need a small rate and therefore more steps",
     vary=each(seed=[3, 4]),
 )
@@ -183,7 +171,6 @@ def test_deep_post_norm_needs_small_rates(seed):
 
 
 @conclusion(
-    "10",
     "pre-norm and DeepNorm also work at larger rates",
     vary=each(place=["pre-norm", "DeepNorm"], rate=[0.03, 0.1], seed=[2, 3]),
 )
@@ -191,12 +178,7 @@ def test_pre_norm_and_deepnorm_work_at_larger_rates(place, rate, seed):
     return learns(place, 32, rate, seed)
 
 
-@conclusion(
-    "10",
-    "Warm-up can make a rate usable under Adam.",
-    vary=each(depth=[16], rate=[0.01], seed=range(2, 8)),
-    least=5,
-)
+@conclusion("Warm-up can make a rate usable under Adam.", vary=each(depth=[16], rate=[0.01], seed=range(2, 8)), least=5)
 def test_warm_up_widens_the_rates_of_adam(depth, rate, seed):
     def trains(warm_up):
         return min(loss("post-norm", depth, rate, seed, 100, 32, Adam, warm_up), 9) < LEARNS
@@ -204,11 +186,11 @@ def test_warm_up_widens_the_rates_of_adam(depth, rate, seed):
     return trains(50) and not trains(0)
 
 
-@conclusion("10", "It did not rescue SGD at rate 1", vary=each(seed=[2, 3, 4, 5]))
+@conclusion("It did not rescue SGD at rate 1", vary=each(seed=[2, 3, 4, 5]))
 def test_warm_up_does_not_rescue_sgd(seed):
     return not learns("post-norm", 16, 1, seed, 100, 32, SGD, 50)
 
 
-@conclusion("10", "at a rate three times smaller Adam needed no warm-up", vary=each(seed=[2, 3, 4]))
+@conclusion("at a rate three times smaller Adam needed no warm-up", vary=each(seed=[2, 3, 4]))
 def test_a_smaller_rate_needs_no_warm_up(seed):
     return learns("post-norm", 16, 0.003, seed, 100, 32, Adam)

@@ -27,7 +27,6 @@ def on_digits(norm, *, width=32, depth=4, **how):
 
 
 @conclusion(
-    "11",
     "On this task, with scaled data and a good initialization, there was nothing for a norm to repair.",
     vary=each(norm=["layer", "batch"], width=[16, 64], optimizer=["SGD", "Adam"]),
 )
@@ -43,7 +42,6 @@ def test_a_norm_changes_little_on_scaled_iris(norm, width, optimizer):
 
 
 @conclusion(
-    "11",
     "With batch norm this network trains at every gain from 0.01 to 30.",
     vary=each(gain=[0.01, 0.1, 1, 30], seed=[1, 2, 3], width=[32, 128]),
 )
@@ -52,7 +50,6 @@ def test_batch_norm_trains_at_every_gain(gain, seed, width):
 
 
 @conclusion(
-    "11",
     "Without a norm, in these 120 steps of plain SGD, the gain must be right to within a factor of about two.",
     vary=[
         *each(gain=[0.1, 0.3, 5, 30], seed=[1, 2, 3], fails=[True]),
@@ -64,7 +61,6 @@ def test_without_a_norm_gain_must_be_right(gain, seed, fails):
 
 
 @conclusion(
-    "11",
     "Layer norm fails at gain 0.01 although its forward pass is nearly the same as at gain 1",
     vary=each(seed=[1, 2, 3, 4], lr=[0.1, 0.3]),
 )
@@ -73,7 +69,6 @@ def test_layer_norm_fails_at_a_tiny_gain(seed, lr):
 
 
 @conclusion(
-    "11",
     "After this step the activations of all digits point in nearly the same direction. Layer norm cannot subtract "
     "what the digits have in common; batch norm can",
     vary=each(seed=range(4), width=[32, 128]),
@@ -89,7 +84,6 @@ def test_after_one_long_step_batch_norm_survives(seed, width):
 
 
 @conclusion(
-    "11",
     "In these networks batch norm widens the window of learning rates, under SGD and under Adam.",
     vary=[
         *each(optimizer=["SGD", "Adam"], seed=[1, 2, 3], width=[32, 64], depth=[4], activation=["relu"]),
@@ -105,7 +99,6 @@ def test_batch_norm_widens_the_window_of_rates(optimizer, seed, width, depth, ac
 
 
 @conclusion(
-    "11",
     "Adam rescales every gradient, so at these gains vanishing or huge gradients no longer prevent training.",
     vary=each(gain=[0.1, 0.5, 5, 30], seed=[1, 2, 3]),
 )
@@ -114,7 +107,6 @@ def test_adam_rescues_bad_gains(gain, seed):
 
 
 @conclusion(
-    "11",
     "With ReLU and a small gain all layers get too small a gradient.",
     vary=each(seed=range(5), width=[32, 128], gain=[0.1, 0.3]),
 )
@@ -130,7 +122,6 @@ def test_all_layers_get_too_small_a_gradient(seed, width, gain):
 
 
 @conclusion(
-    "11",
     "The gain alone makes no unit dead, since it changes no sign; long steps make many units dead.",
     vary=each(seed=[1, 2, 3], gain=[0.3, 3]),
 )
@@ -155,7 +146,6 @@ def reaching_layer_4(norm, activation, gain, width=32, seed=0):
 
 
 @conclusion(
-    "11",
     "With a norm, a gain between 0.1 and 10 hardly changes the numbers that reach ReLU or tanh.",
     vary=each(norm=["layer", "batch"], activation=["relu", "tanh"], gain=[0.1, 10], width=[32, 128], seed=[0, 1]),
 )
@@ -165,7 +155,6 @@ def test_a_norm_hides_the_gain(norm, activation, gain, width, seed):
 
 
 @conclusion(
-    "11",
     "They become several times as large, and for many of them tanh is nearly flat",
     vary=each(width=[16, 32, 128, 256], seed=[0, 1, 2, 3]),
 )

@@ -36,26 +36,26 @@ def look_inside(x, weights, biases, norm=lambda z: z):
     return np.array(seen).T
 
 
-@conclusion("14", "Batch norm makes patients A to E look alike", vary=NETWORKS)
+@conclusion("Batch norm makes patients A to E look alike", vary=NETWORKS)
 def test_batch_norm_hides_the_patients(seed, width, samples):
     seen = [look_inside(*patient(name, seed, width, samples), lambda z: batch_norm(z).y) for name in "ABCDE"]
     return np.ptp(seen, axis=0).max() < 0.05
 
 
-@conclusion("14", "Layer norm still shows patient C", vary=NETWORKS)
+@conclusion("Layer norm still shows patient C", vary=NETWORKS)
 def test_layer_norm_shows_c(seed, width, samples):
     dead = look_inside(*patient("C", seed, width, samples), lambda z: layer_norm(z).y)[1]
     return int(dead.argmax()) == 4 and dead[4] > 0.3
 
 
-@conclusion("14", "In patient D, the first layer with a symptom is the changed one", vary=NETWORKS)
+@conclusion("In patient D, the first layer with a symptom is the changed one", vary=NETWORKS)
 def test_the_first_symptom(seed, width, samples):
     healthy, faulty = (look_inside(*patient(name, seed, width, samples)) for name in "AD")
     odd = (faulty[0] > 3 * healthy[0].max()) | (faulty[1:] > 0.5).any(axis=0)
     return int(odd.argmax()) == 2
 
 
-@conclusion("14", "In patient D, healthy biases fix the network, and healthy weights do not", vary=NETWORKS)
+@conclusion("In patient D, healthy biases fix the network, and healthy weights do not", vary=NETWORKS)
 def test_the_cause(seed, width, samples):
     inputs, weights, biases = patient("D", seed, width, samples)
     other = np.random.default_rng(seed + 1000).normal(size=(width, width)) * np.sqrt(2 / width)
@@ -88,7 +88,6 @@ CLOUDS = {"seed": range(3), "width": [16, 64, 256], "features": ["normal", "unif
 
 
 @conclusion(
-    "14",
     "When the sizes of tokens differ, a tanh fits layer norm better than a line, but only moderately well",
     vary=each(spread=[0.75, 1, 1.5], **CLOUDS),
 )
@@ -98,9 +97,7 @@ def test_a_tanh_fits_moderately(spread, seed, width, features):
 
 
 @conclusion(
-    "14",
-    "When all tokens have the same size, a line and a tanh fit layer norm equally well",
-    vary=each(spread=[0], **CLOUDS),
+    "When all tokens have the same size, a line and a tanh fit layer norm equally well", vary=each(spread=[0], **CLOUDS)
 )
 def test_equal_sizes(spread, seed, width, features):
     line, tanh = line_and_tanh(*cloud(spread, seed, width, features))
@@ -108,7 +105,6 @@ def test_equal_sizes(spread, seed, width, features):
 
 
 @conclusion(
-    "14",
     "Far from 0, layer norm in float32 loses more digits than RMSNorm",
     vary=each(mean=[30, 300, 1000, 3000], width=[16, 64, 1024], seed=range(3)),
 )
@@ -134,7 +130,6 @@ def turned(optimizer, scale, seed, width):
 
 
 @conclusion(
-    "14",
     "Before a norm, weights 20 times too large change direction 400 times more slowly under SGD, 20 times under Adam",
     vary=each(optimizer=["SGD", "Adam"], seed=range(3), width=[8, 32]),
 )

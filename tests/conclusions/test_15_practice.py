@@ -81,7 +81,6 @@ def in_training_mode(seed, width):
 
 
 @conclusion(
-    "15",
     "With all four bugs the network is right far less often than in training mode, and more often than chance",
     vary=NETWORKS,
 )
@@ -89,17 +88,17 @@ def test_served(seed, width):
     return 0.15 < accuracy(seed, width, ()) < in_training_mode(seed, width) - 0.1
 
 
-@conclusion("15", "When all four bugs are fixed, the network is about as good as in training mode", vary=NETWORKS)
+@conclusion("When all four bugs are fixed, the network is about as good as in training mode", vary=NETWORKS)
 def test_all_fixed(seed, width):
     return abs(accuracy(seed, width, BUGS) - in_training_mode(seed, width)) < 0.03
 
 
-@conclusion("15", "Fixing one of four bugs can lower the accuracy", vary=NETWORKS, least=1)
+@conclusion("Fixing one of four bugs can lower the accuracy", vary=NETWORKS, least=1)
 def test_one_fixed_alone_lowers_the_accuracy(seed, width):
     return min(accuracy(seed, width, (bug,)) for bug in BUGS) < accuracy(seed, width, ()) - 0.01
 
 
-@conclusion("15", "The bug in eps, left alone, costs less than one percentage point of accuracy", vary=NETWORKS)
+@conclusion("The bug in eps, left alone, costs less than one percentage point of accuracy", vary=NETWORKS)
 def test_a_bug_that_accuracy_hides(seed, width):
     rest = tuple(bug for bug in BUGS if bug != "eps")
     return accuracy(seed, width, rest) > accuracy(seed, width, BUGS) - 0.01

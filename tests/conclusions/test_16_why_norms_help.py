@@ -2,25 +2,10 @@
 
 import numpy as np
 
-from helpers import (
-    SGD,
-    Adam,
-    BatchNorm,
-    Layer,
-    Linear,
-    Parameter,
-    ReLU,
-    Residual,
-    Sequential,
-    accuracy,
-    cross_entropy,
-    digits,
-    fit,
-    matrix_with,
-    mean_cosine,
-    mlp,
-)
+from helpers.datasets import digits, matrix_with, mean_cosine
 from helpers.gradients import instance_norm_backward
+from helpers.layers import BatchNorm, Layer, Linear, Parameter, ReLU, Residual, Sequential
+from helpers.nets import SGD, Adam, accuracy, cross_entropy, fit, mlp
 from helpers.norms import instance_norm
 from tests.conclusions.conclusion import conclusion, each
 
@@ -54,7 +39,6 @@ def gradients(net, rows):
 
 
 @conclusion(
-    "16",
     "In a plain ReLU network with He's weights, before training, the gradient keeps its size without a norm and grows "
     "with batch norm.",
     vary=each(width=[64, 256], batch=[64, 256], seed=[1, 2]),
@@ -71,7 +55,6 @@ def test_the_gradient_grows_with_batch_norm(width, batch, seed):
 
 
 @conclusion(
-    "16",
     "Without a norm it decides between fading and growing; with a norm it changes almost nothing",
     vary=each(norm=[None, "layer", "batch"], width=[32, 256], seed=[1, 2]),
 )
@@ -89,7 +72,6 @@ def test_a_norm_divides_the_gain_out(norm, width, seed):
 
 
 @conclusion(
-    "16",
     "In a deep plain ReLU network without a norm, or with layer norm, the activations of all digits end up pointing "
     "in nearly the same direction.",
     vary=each(norm=[None, "layer", "batch"], width=[64, 256], seed=[1, 2]),
@@ -102,7 +84,6 @@ def test_only_batch_norm_keeps_digits_apart(norm, width, seed):
 
 
 @conclusion(
-    "16",
     "Forty layers train here with tanh and orthogonal weights.",
     vary=[
         *each(seed=[1, 2], optimizer=["SGD"], lr=[0.03, 0.05, 0.1], width=[32]),
@@ -121,7 +102,6 @@ def test_orthogonal_tanh_trains(seed, optimizer, lr, width):
 
 
 @conclusion(
-    "16",
     "ReLU networks of 40 layers do not train here with orthogonal weights in 150 steps of SGD, at any of three rates.",
     vary=each(lr=[0.03, 0.1, 0.3], seed=[1, 2]),
 )
@@ -135,7 +115,6 @@ def test_orthogonal_relu_does_not_train(lr, seed):
 
 
 @conclusion(
-    "16",
     "Forty ReLU layers of width 32 with batch norm alone do not train in 60 steps",
     vary=[
         *each(optimizer=["SGD"], lr=[0.01, 0.1, 0.3], seed=[1, 2]),
@@ -176,7 +155,6 @@ def residual(make, *, blocks=20, width=32, seed=0):
 
 
 @conclusion(
-    "16",
     "Forty layers train here with skips whose branches start at 0.",
     vary=[
         *each(kind=["one number, 0", "one per channel, 1e-4"], lr=[0.1, 0.3], optimizer=["SGD"], seed=[1]),
@@ -190,11 +168,7 @@ def test_small_branches_train_without_a_norm(kind, lr, optimizer, seed):
     return trained(residual(make, seed=seed), lr=lr, steps=150, optimizer=optimizer) > 0.8
 
 
-@conclusion(
-    "16",
-    "Branches of the usual size, without a norm, fail under SGD.",
-    vary=each(lr=[0.01, 0.1], seed=[1, 2, 3]),
-)
+@conclusion("Branches of the usual size, without a norm, fail under SGD.", vary=each(lr=[0.01, 0.1], seed=[1, 2, 3]))
 def test_usual_branches_fail(lr, seed):
     return trained(residual(lambda block, width: Residual(block), seed=seed), lr=lr, steps=100) < 0.35
 
@@ -225,7 +199,6 @@ def spirals(seed):
 
 
 @conclusion(
-    "16",
     "The noisy network shifts more than the one without a norm, and its loss still falls faster at first.",
     vary=[
         *each(seed=range(4, 8), lr=[0.1], width=[64], optimizer=["SGD"]),
@@ -263,7 +236,6 @@ def test_more_shift_and_still_faster(seed, lr, width, optimizer):
 
 
 @conclusion(
-    "16",
     "Batch norm makes the gradient change less along a step in this network.",
     vary=each(width=[32, 128], optimizer=["SGD", "Adam"], unit=[0.02, 0.1], seed=[1, 2]),
 )
@@ -319,7 +291,6 @@ class Ghost(BatchNorm):
 
 
 @conclusion(
-    "16",
     "Here, where a fifth of the labels are wrong, in 300 steps of SGD it helps in groups of 4 and harms in groups of "
     "2.",
     vary=[

@@ -5,6 +5,7 @@ How it looks and answers is tried in `tests/browser/test_practice_in_browser.py`
 
 import calendar
 import html
+import itertools
 import json
 import os
 import re
@@ -16,11 +17,61 @@ import pytest
 
 from helpers.widgets.quiz import Practice, Progress, Quiz, lesson_names, read_questions
 from helpers.widgets.quiz.questions import FOLDER
-from tests.shared import ROOT, for_each
+from tests.shared import ROOT
 
 NODE = shutil.which("node")
-with_node = pytest.mark.skipif(NODE is None, reason="Node is not installed")
 TODAY = "2026-11-22"
+WIDGETS = ROOT / "helpers" / "widgets"
+SETTING = f"""
+import {{ createInterface }} from "node:readline";
+const Clock = Date;
+globalThis.Date = class extends Clock {{
+  constructor(...given) {{ super(...(given.length ? given : ["{TODAY}T12:00:00Z"])); }}
+}};
+globalThis.kept = {{}};
+globalThis.heard = [];
+globalThis.localStorage = Object.create({{
+  getItem: (key) => kept[key] ?? null,
+  setItem(key, text) {{ this[key] = kept[key] = text; }},
+  removeItem(key) {{ delete this[key]; delete kept[key]; }},
+}});
+globalThis.window = Object.assign(new EventTarget(), {{ dispatchEvent: ({{ key }}) => heard.push(key) }});
+globalThis.document = new EventTarget();
+globalThis.StorageEvent = class extends Event {{ constructor(name, {{ key }}) {{ super(name); this.key = key; }} }};
+for (const name of ["answers.js", "quiz/lessons.js", "quiz/practice.js"])
+  Object.assign(globalThis, await import("{WIDGETS.as_uri()}/" + name));
+const Asynchronous = (async () => {{}}).constructor;
+for await (const line of createInterface(process.stdin)) {{
+  const [code, v] = JSON.parse(line);
+  const answer = new Asynchronous("v", "return " + code)(v);
+  const said = await answer.then((value) => ({{ value }}), (error) => ({{ error: String(error) }}));
+  console.log(JSON.stringify(said));
+}}
+"""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """The value of a JavaScript expression that may use the practice's functions and `v`, the values; on TODAY.
+
+    One Node answers all tests of this module; `kept` is its store and `heard` the events that were sent.
+    """
+    if NODE is None:
+        pytest.skip("Node is not installed")
+    script = tmp_path_factory.mktemp("node") / "setting.mjs"
+    script.write_text(SETTING, encoding="utf-8")
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "encoding": "utf-8"}
+    with subprocess.Popen([NODE, script], env=os.environ | {"TZ": "UTC"}, **pipes) as node:
+
+        def run(code, *values):
+            node.stdin.write(json.dumps([code, values]) + "\n")
+            node.stdin.flush()
+            said = json.loads(node.stdout.readline())
+            assert "error" not in said, said["error"]
+            return said.get("value")
+
+        yield run
+        node.stdin.close()
 
 
 @pytest.fixture
@@ -30,50 +81,16 @@ def practice():
     practice.close()
 
 
-CLOCK = f"""
-const Clock = Date;
-globalThis.Date = class extends Clock {{
-    constructor(...given) {{ super(...(given.length ? given : ["{TODAY}T12:00:00Z"])); }}
-}};
-"""
-
-
-# The modules that the practice is made of; they listen to keys of the window.
-MODULES = ["answers.js", "quiz/lessons.js", "quiz/practice.js"]
-IMPORTS = "globalThis.window ??= { addEventListener() {}, dispatchEvent() {} };\n" + "\n".join(
-    f"Object.assign(globalThis, await import({(ROOT / 'helpers' / 'widgets' / name).as_uri()!r}));" for name in MODULES
-)
-
-
-def run(expression, *values, before=""):
-    """The value of a JavaScript expression that may use the practice's own functions and `v`, the values; on TODAY."""
-    call = f"const v = {json.dumps(values)};\nconsole.log(JSON.stringify({expression}));"
-    source = "\n".join([CLOCK, before, IMPORTS, call])
-    command = [NODE, "--input-type=module", "-"]
-    environment = os.environ | {"TZ": "UTC"}
-    done = subprocess.run(command, input=source, capture_output=True, text=True, timeout=60, env=environment)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
 # What Python sends
 
 
 def test_questions_are_sent_as_their_files_say(practice):
-    assert [lesson["name"] for lesson in practice.lessons] == lesson_names()
-    for lesson in practice.lessons:
-        title, questions = read_questions(FOLDER / lesson["name"] / "questions.toml")
-        assert (lesson["title"], lesson["questions"]) == (title, questions)
+    read = [(name, *read_questions(FOLDER / name / "questions.toml")) for name in lesson_names()]
+    assert [(lesson["name"], lesson["title"], lesson["questions"]) for lesson in practice.lessons] == read
 
 
-def test_state_leaves_room_in_400_kb(practice):
-    assert len(json.dumps(practice.lessons)) + len(Practice.javascript) + len(Practice.css) < 240_000
-
-
-def test_python_and_browser_know_the_same_days():
-    assert len(Practice.days) == 5
-    answers = (ROOT / "helpers" / "widgets" / "answers.js").read_text(encoding="utf-8")
-    assert f"export const DAYS = {list(Practice.days)};" in answers
+def test_python_and_browser_know_the_same_days(practice):
+    assert f"export const DAYS = {list(practice.days)};" in (WIDGETS / "answers.js").read_text(encoding="utf-8")
 
 
 def test_answers_are_kept_by_one_module_only():
@@ -90,35 +107,27 @@ def test_progress_is_sent_no_texts(practice):
     for mine, whole in zip(progress.lessons, practice.lessons, strict=True):
         assert (mine["name"], mine["title"], mine["to"]) == (whole["name"], whole["title"], f"{whole['name']}.ipynb")
         for key, asked in zip(mine["questions"], whole["questions"], strict=True):
-            assert {**key, "options": len(key["options"])} == {
-                **{name: asked[name] for name in ("key", "right", "mark")},
-                "options": len(asked["options"]),
-            }
+            assert key == {**key, **{name: asked[name] for name in ("key", "right", "mark")}}
+            assert key["options"] == "ABCDE"[: len(asked["options"])] and len(key) == 4
     assert progress.practice == "15_practice.ipynb"
-    for text in progress._repr_mimebundle_()[0]["text/plain"], html.unescape(progress._as_html()):
-        assert all(
-            f"{each['name'][:2]} {each['title']}: {len(each['questions'])} q" in text for each in progress.lessons
-        )
     progress.close()
 
 
-def test_twins_say_the_same_on_every_run(practice):
-    again = Practice()
-    data, metadata = practice._repr_mimebundle_()
-    assert data["text/plain"] == again._repr_mimebundle_()[0]["text/plain"]
-    again.close()
+@pytest.mark.parametrize("kind", [Practice, Progress])
+def test_twins_name_every_lesson_on_every_run(kind):
+    widget, again = kind(), kind()
+    data, metadata = widget._repr_mimebundle_()
     assert metadata == {}
-    assert repr(practice) == "Practice()"
-    count = sum(len(lesson["questions"]) for lesson in practice.lessons)
+    assert data["text/plain"] == again._repr_mimebundle_()[0]["text/plain"]
     for text in (data["text/plain"], html.unescape(data["text/html"])):
-        assert f"the {count} questions of {len(practice.lessons)} lessons" in text
-        for lesson in practice.lessons:
+        for lesson in widget.lessons:
             assert f"{lesson['name'][:2]} {lesson['title']}: {len(lesson['questions'])} questions" in text
-
-
-def test_markup_in_titles_is_escaped_in_html(practice):
-    practice.lessons = [{"name": "77_x", "title": "<img src=x onerror=alert(1)>", "questions": []}]
-    assert "<img" not in practice._repr_mimebundle_()[0]["text/html"]
+    count = sum(len(lesson["questions"]) for lesson in widget.lessons)
+    assert kind is Progress or f"the {count} questions of {len(widget.lessons)} lessons" in data["text/plain"]
+    widget.lessons = [{"name": "77_x", "title": "<img src=x onerror=alert(1)>", "questions": []}]
+    assert "<img" not in widget._repr_mimebundle_()[0]["text/html"]
+    widget.close()
+    again.close()
 
 
 # Boxes and days, as the browser computes them
@@ -130,177 +139,116 @@ def moment(day):
 
 
 def record(choice=0, box=1, due=TODAY, when="2026-11-01", **more):
-    return {
-        "choice": choice,
-        "right": choice == 0,
-        "when": when,
-        "at": moment(when),
-        "began": moment(when),
-        "tries": 1,
-        "first": choice,
-        "mark": "m",
-        "box": box,
-        "due": due,
-    } | more
+    at = moment(when)
+    answer = {"choice": choice, "right": choice == 0, "when": when, "at": at, "began": at, "tries": 1}
+    return answer | {"first": choice, "mark": "m", "box": box, "due": due} | more
 
 
 def question(key="q", kind="check"):
-    return {
-        "key": key,
-        "kind": kind,
-        "prompt": "?",
-        "options": ["a", "b", "c"],
-        "whys": ["", "", ""],
-        "right": 0,
-        "mark": "m",
-    }
+    return {"key": key, "kind": kind, "prompt": "?", "options": ["a", "b", "c"], "right": 0, "mark": "m"}
 
 
-@with_node
-def test_right_answers_climb_through_all_boxes():
+def test_right_answers_climb_through_all_boxes(run):
     days = "[...Array(7)].reduce((all) => [...all, boxAfter(all.at(-1) ?? null, true, all.at(-1)?.due ?? v[0])], [])"
     found = run(days, TODAY)
     assert [answer["box"] for answer in found] == [1, 2, 3, 4, 4, 4, 4]
     assert [answer["due"] for answer in found[:4]] == ["2026-11-25", "2026-12-02", "2026-12-16", "2027-01-15"]
 
 
-@with_node
-@for_each(
-    ("before", "right", "after"),
+@pytest.mark.parametrize(
+    ("before", "right", "box", "due"),
     [
-        (None, True, {"box": 1, "due": "2026-11-25"}),
-        (None, False, {"box": 0, "due": "2026-11-23"}),
-        (record(box=4, due=TODAY), False, {"box": 0, "due": "2026-11-23"}),
-        (record(box=3, due="2026-11-24"), True, {"box": 3, "due": "2026-11-24"}),  # early: nothing is gained
-        (record(box=3, due="2026-11-24"), False, {"box": 0, "due": "2026-11-23"}),
-        (record(box=0, due="2026-11-23"), True, {"box": 0, "due": "2026-11-23"}),  # corrected on the same day
-        (record(box=2, due="2026-10-01"), True, {"box": 3, "due": "2026-12-06"}),  # late: counted from today
+        (None, True, 1, "2026-11-25"),
+        (None, False, 0, "2026-11-23"),
+        (record(box=4, due=TODAY), False, 0, "2026-11-23"),
+        (record(box=3, due="2026-11-24"), True, 3, "2026-11-24"),  # early: nothing is gained
+        (record(box=3, due="2026-11-24"), False, 0, "2026-11-23"),
+        (record(box=0, due="2026-11-23"), True, 0, "2026-11-23"),  # corrected on the same day
+        (record(box=2, due="2026-10-01"), True, 3, "2026-12-06"),  # late: counted from today
     ],
 )
-def test_an_answer_moves_a_question_so(before, right, after):
-    assert run("boxAfter(...v)", before, right, TODAY) == after
+def test_an_answer_moves_a_question_so(run, before, right, box, due):
+    assert run("boxAfter(...v)", before, right, TODAY) == {"box": box, "due": due}
 
 
-@with_node
-@for_each(
-    ("kept", "wanted"),
-    [
-        ({"choice": 0, "mark": "m"}, {"box": 1, "due": "2026-11-25", "first": 0, "tries": 1, "when": TODAY}),
-        ({"choice": 0, "mark": "m"}, {"at": moment(TODAY), "began": moment(TODAY)}),
-        (record(at="now", began=None), {"at": moment("2026-11-01"), "began": moment("2026-11-01")}),
-        (record(at=moment("2027-05-01")), {"at": moment("2026-11-01")}),  # a day to come
-        (record(began=moment("2026-11-20")), {"began": moment("2026-11-01")}),  # after its last answer
-        ({"choice": 1, "mark": "m", "when": "2026-11-20"}, {"box": 0, "due": "2026-11-21", "right": False}),
-        ({"choice": 0, "mark": "m", "when": "2027-05-01"}, {"when": TODAY}),
-        (record(box="1"), {"box": 1, "due": "2026-11-04"}),
-        (record(box=99), {"box": 1, "due": "2026-11-04"}),
-        (record(box=1, due="9999-01-01"), {"box": 1, "due": "2026-11-04"}),
-        (record(box=1, due="soon"), {"due": "2026-11-04"}),
-        (record(first=7, tries=-3, extra="x"), {"first": 0, "tries": 1}),
-        (record(right=False), {"right": True}),
-    ],
-)
-def test_a_broken_kept_answer_is_made_good(kept, wanted):
-    found = run("complete(...v)", kept, question())
-    assert set(found) == set(record())
-    assert found | wanted == found
+BROKEN = [
+    ({"choice": 0, "mark": "m"}, {"box": 1, "due": "2026-11-25", "first": 0, "tries": 1, "when": TODAY}),
+    ({"choice": 0, "mark": "m"}, {"at": moment(TODAY), "began": moment(TODAY)}),
+    (record(at="now", began=None), {"at": moment("2026-11-01"), "began": moment("2026-11-01")}),
+    (record(at=moment("2027-05-01")), {"at": moment("2026-11-01")}),  # a day to come
+    (record(began=moment("2026-11-20")), {"began": moment("2026-11-01")}),  # after its last answer
+    ({"choice": 1, "mark": "m", "when": "2026-11-20"}, {"box": 0, "due": "2026-11-21", "right": False}),
+    ({"choice": 0, "mark": "m", "when": "2027-05-01"}, {"when": TODAY}),
+    (record(box="1"), {"box": 1, "due": "2026-11-04"}),
+    (record(box=99), {"box": 1, "due": "2026-11-04"}),
+    (record(box=1, due="9999-01-01"), {"box": 1, "due": "2026-11-04"}),
+    (record(box=1, due="soon"), {"due": "2026-11-04"}),
+    (record(first=7, tries=-3, extra="x"), {"first": 0, "tries": 1}),
+    (record(right=False), {"right": True}),
+]
 
 
-@with_node
-@for_each(
-    "kept",
-    [
-        None,
-        3,
-        [],
-        {},
-        {"choice": 0, "mark": "other"},
-        {"choice": 3, "mark": "m"},
-        {"choice": "0", "mark": "m"},
-        {"choice": -1, "mark": "m"},
-    ],
-)
-def test_an_answer_not_fitting_its_question_is_none(kept):
-    assert run("complete(...v)", kept, question()) is None
+@pytest.mark.parametrize(("broken", "wanted"), BROKEN)
+def test_a_broken_kept_answer_is_made_good(run, broken, wanted):
+    found = run("complete(...v)", broken, question())
+    assert set(found) == set(record()) and found | wanted == found
+
+
+def test_an_answer_not_fitting_its_question_is_none(run):
+    for answer in [None, 3, [], {}, record(mark="other"), record(3), record("0"), record(-1)]:
+        assert run("complete(...v)", answer, question()) is None
 
 
 # What a store keeps
 
-# A store without a page, and the events that it sends.
-STORE = """
-const kept = {};
-globalThis.localStorage = Object.create({
-    getItem: (key) => kept[key] ?? null, setItem(key, text) { this[key] = kept[key] = text; },
-    removeItem(key) { delete this[key]; delete kept[key]; },
-});
-const heard = [];
-globalThis.window = Object.assign(new EventTarget(), { dispatchEvent: ({ key }) => heard.push(key) });
-globalThis.document = new EventTarget();
-globalThis.StorageEvent = class extends Event { constructor(name, { key }) { super(name); this.key = key; } };
-"""
 
-
-@with_node
-def test_answers_join_what_another_tab_has_written():
+def test_answers_join_what_another_tab_has_written(run):
     turn = """(() => {
         answer("a", v[0], 0);
         kept.a = JSON.stringify({ ...JSON.parse(kept.a), choice: 2, first: 1, tries: 7, began: 5 });
         kept.b = "of another tab";
         answer("a", v[0], 1);
-        return [JSON.parse(kept.a), kept.b, heard];
+        return [JSON.parse(kept.a), kept.b, heard.splice(0)];
     })()"""
-    found, other, heard = run(turn, question(), before=STORE)
+    found, other, heard = run(turn, question())
     assert (found["choice"], found["first"], found["tries"], found["began"]) == (1, 1, 8, 5)
     assert found["at"] == moment(TODAY) + 12 * 3600 * 1000
     assert other == "of another tab" and heard == ["a", "a"]
 
 
-@with_node
-def test_forgetting_one_lesson_leaves_the_others():
-    names = [
-        "normalization-notebooks/01_a/x",
-        "normalization-notebooks/01_a/y",
-        "normalization-notebooks/02_b/x",
-        "theme",
-    ]
-    turn = """(() => {
-        v[0].forEach((name) => localStorage.setItem(name, "{}"));
-        forget("01_a/");
-        const one = Object.keys(kept);
-        forget("");
-        return [one, Object.keys(kept)];
-    })()"""
-    assert run(turn, names, before=STORE) == [names[2:], ["theme"]]
+def test_forgetting_one_lesson_leaves_the_others(run):
+    names = [f"normalization-notebooks/{name}" for name in ("01_a/x", "01_a/y", "02_b/x")] + ["theme"]
+    stored = "Object.keys(kept).filter((name) => v[0].includes(name))"
+    run("v[0].forEach((name) => localStorage.setItem(name, '{}'))", names)
+    assert run(f"(forget('01_a/'), {stored})", names) == names[2:]
+    assert run(f"(forget(''), {stored})", names) == ["theme"]
 
 
-@with_node
-def test_followers_hear_changes_once_per_turn():
-    turn = """await (async () => {
-        const [calls, ending] = [[], new AbortController()];
+def test_followers_hear_changes_once_per_turn(run):
+    turn = """(async () => {
+        const [calls, ending, dispatch] = [[], new AbortController(), window.dispatchEvent];
         window.dispatchEvent = EventTarget.prototype.dispatchEvent;
-        follow(() => calls.push(kept.a ?? null), ending.signal);
-        save("a", "1");
-        save("a", "2");
+        follow(() => calls.push(kept.f ?? null), ending.signal);
+        save("f", "1");
+        save("f", "2");
         await 0;
         document.dispatchEvent(new Event("visibilitychange"));
         await 0;
         window.dispatchEvent(new Event("pageshow"));
         ending.abort();
         await 0;
-        save("a", "3");
+        save("f", "3");
         await 0;
+        window.dispatchEvent = dispatch;
         return calls;
     })()"""
-    assert run(turn, before=STORE) == [None, "2", "2"]
+    assert run(turn) == [None, "2", "2"]
 
 
-@with_node
-def test_answers_to_changed_texts_do_not_count():
-    asked = question()
-    old, broken = json.dumps(record() | {"mark": "of before"}), '{"choice": 1}'
-    for text, expected in ((old, [None, True]), (json.dumps(record()), [False, False]), (broken, [None, False])):
-        found = run("[parse(v[0], v[1]) && false, hasChanged(v[0], v[1])]", text, asked)
-        assert found == expected, text
+def test_answers_to_changed_texts_do_not_count(run):
+    for text, changed in ((record(mark="of before"), True), (record(), False), ({"choice": 1}, False)):
+        found = run("[parse(...v), hasChanged(...v)]", json.dumps(text), question())
+        assert found == [None if text != record() else record(), changed]
     assert run("reasonFor(...v)", {"record": None, "changed": True}, TODAY) == "changed since you answered it"
     assert run("reasonFor(...v)", {"record": None, "changed": False}, TODAY) == "not asked yet"
 
@@ -311,46 +259,31 @@ def test_answers_to_changed_texts_do_not_count():
 def cards(**records):
     """Cards whose name tells lesson and key: a1 is question a1 of lesson a; p in the name makes a prediction."""
     return [
-        {
-            "lesson": name[0],
-            "title": "",
-            "place": name,
-            "record": kept,
-            "question": question(name, "prediction" if "p" in name else "check"),
-        }
-        for name, kept in records.items()
+        {"lesson": name[0], "title": "", "place": name, "record": answer}
+        | {"question": question(name, "prediction" if "p" in name else "check")}
+        for name, answer in records.items()
     ]
 
 
-def order(deck):
-    return [card["place"] for card in run("toAsk(...v)", deck, TODAY)]
+WRONG, DUE, KNOWN = record(1, 0, "2026-11-23"), record(due="2026-11-22"), record(due="2026-11-23")
+ORDERS = {
+    "missed, due, new": (cards(a1=None, a2=KNOWN, a3=DUE, a4=WRONG, a5=None), "a4 a3 a1 a5"),
+    "what waits longest": (
+        cards(a15=record(due="2026-11-15"), a11=record(due="2026-11-11"), b14=WRONG, b12=WRONG | {"due": "2026-11-12"}),
+        "b12 b14 a11 a15",
+    ),
+    "lessons that are begun": (cards(a1=None, b1=None, b2=KNOWN, c1=None), "b1 a1 c1"),
+    "predictions after their lessons only": (cards(ap1=None, ap2=record(1, 0), ap3=record()), "ap2 ap3"),
+}
 
 
-@with_node
-def test_missed_questions_precede_due_and_new_ones():
-    wrong, due, known = record(1, 0, "2026-11-23"), record(due="2026-11-22"), record(due="2026-11-23")
-    assert order(cards(a1=None, a2=known, a3=due, a4=wrong, a5=None)) == ["a4", "a3", "a1", "a5"]
+@pytest.mark.parametrize("name", ORDERS)
+def test_questions_are_asked_in_this_order(run, name):
+    deck, order = ORDERS[name]
+    assert [card["place"] for card in run("toAsk(...v)", deck, TODAY)] == order.split()
 
 
-@with_node
-def test_what_waits_longest_comes_first():
-    due = {f"a{day}": record(due=f"2026-11-{day}") for day in (15, 11, 20)}
-    wrong = {f"b{day}": record(1, 0, f"2026-11-{day}") for day in (14, 12)}
-    assert order(cards(**due, **wrong)) == ["b12", "b14", "a11", "a15", "a20"]
-
-
-@with_node
-def test_questions_of_begun_lessons_come_before_others():
-    assert order(cards(a1=None, b1=None, b2=record(due="2026-12-01"), c1=None)) == ["b1", "a1", "c1"]
-
-
-@with_node
-def test_practice_asks_predictions_only_after_their_lessons():
-    assert order(cards(ap1=None, ap2=record(1, 0), ap3=record())) == ["ap2", "ap3"]
-
-
-@with_node
-def test_a_question_just_asked_waits_for_three_others():
+def test_a_question_just_asked_waits_for_three_others(run):
     deck = cards(a1=None, a2=None, a3=None, a4=None, a5=None)
     turns = "[...Array(10)].reduce((asked) => [...asked, pick(v[0], asked).place], [])"
     asked = run(turns, deck)
@@ -359,28 +292,16 @@ def test_a_question_just_asked_waits_for_three_others():
     assert run(turns, deck[:1]) == ["a1"] * 10
 
 
-@with_node
-def test_lesson_numbers_are_counted_from_answers():
-    deck = cards(a1=None, a2=record(), a3=record(due="2026-12-01"), a4=record(1, 0), ap=None)
-    counts = run("countsOf(...v)", deck, TODAY)
-    assert counts == {"all": 5, "answered": 3, "known": 1, "due": 1, "missed": 1, "new": 2}
+def test_a_lesson_counts_its_questions_by_their_answers(run):
+    deck = cards(a1=None, a2=DUE, a3=KNOWN, a4=WRONG, ap=None)
+    counts = {"all": 5, "answered": 3, "known": 1, "due": 1, "missed": 1, "new": 2}
+    assert run("countsOf(...v)", deck, TODAY) == counts
+    words = "inWords(countsOf(...v))"
+    assert run(words, deck, TODAY) == "3 of 5 answered, 1 missed, 1 due"
+    assert run(words, cards(a1=KNOWN, a2=None), TODAY) == "1 of 2 answered"
 
 
-@with_node
-@pytest.mark.parametrize(
-    ("answers", "words"),
-    [
-        ({"a1": None, "a2": None}, "0 of 2 answered"),
-        ({"a1": record(due="2026-12-01"), "a2": None}, "1 of 2 answered"),
-        ({"a1": record(1, 0), "a2": record(), "a3": record(2, 0)}, "3 of 3 answered, 2 missed, 1 due"),
-    ],
-)
-def test_a_lesson_counts_answered_missed_and_due_questions(answers, words):
-    assert run("inWords(countsOf(...v))", cards(**answers), TODAY) == words
-
-
-@with_node
-def test_nothing_to_ask_names_the_next_day():
+def test_nothing_to_ask_names_the_next_day(run):
     deck = cards(a1=record(due="2026-12-01"), a2=record(due="2026-11-25"), a3=record(due="2026-11-25"))
     text = "There is nothing to ask today. The next 2 questions will be due on 2026-11-25."
     assert run("doneFor(...v)", deck, TODAY) == text
@@ -388,128 +309,98 @@ def test_nothing_to_ask_names_the_next_day():
     assert run("doneFor(...v)", cards(bp=None), TODAY).startswith("There is nothing to ask yet.")
 
 
+def test_a_wrong_answer_comes_back_sooner_in_words(run):
+    wrong, right = {"right": False, "due": "2026-11-23"}, {"right": True, "due": "2026-12-06"}
+    said = [run("returnOf(...v)", *v) for v in ((wrong, TODAY, 9), (wrong, TODAY, 1), (wrong, TODAY, 0))]
+    assert said == [
+        "It comes back today, after 3 other questions or more.",
+        "It comes back today, after 1 other question or more.",
+        "It comes back next.",
+    ]
+    assert run("returnOf(...v)", right, TODAY, 9) == "It comes back in 14 days, on 2026-12-06."
+    assert run("returnOf(...v)", right, "2026-12-05", 9) == "It comes back tomorrow, on 2026-12-06."
+
+
+def test_all_orders_of_options_come_without_loss(run):
+    orders = run("[...Array(400)].map(() => shuffled(3).join(''))")
+    assert set(orders) == {"".join(order) for order in itertools.permutations("012")}
+
+
 # Files
 
 
-@with_node
-def test_written_files_can_be_read_again():
-    deck = cards(a1=record(), a2=None, b1=record(1, 0))
-    empty = [card | {"record": None} for card in deck]
-    found = run("readAnswers(writeAnswers(v[0]), v[1])", deck, empty)
-    assert [(card["place"], kept["choice"]) for card, kept in found["kept"]] == [("a1", 0), ("b1", 1)]
-    assert (found["older"], found["unknown"]) == (0, 0)
+def file_of(answers, version=1):
+    return json.dumps({"format": f"normalization-notebooks answers {version}", "answers": answers})
 
 
-@with_node
-@for_each(
+@pytest.mark.parametrize(
     ("mine", "theirs", "taken"),
     [
         (None, record(), True),
         (record(when="2026-11-01"), record(1, 0, when="2026-11-02"), True),
-        (record(when="2026-11-02"), record(when="2026-11-01"), False),
+        (record(when="2026-11-02", began=moment("2026-11-01")), record(1, 0), False),
         (record(at=moment("2026-11-01") + 1), record(1, 0, at=moment("2026-11-01") + 2), True),  # of the same day
         (record(), record(1, 0, tries=2), True),  # of the same moment: that with more tries
         (record(), record(), False),
         (record(), record(1, 0), False),  # of the same moment and as many tries: what is here stays
     ],
 )
-def test_of_two_answers_the_later_one_counts(mine, theirs, taken):
-    text = json.dumps({"format": "normalization-notebooks answers 1", "answers": {"a/a1": theirs}})
-    found = run("readAnswers(...v)", text, cards(a1=mine))
-    assert (len(found["kept"]), found["older"]) == (1, 0) if taken else (0, 1)
-    if taken:
-        assert found["kept"][0][1]["choice"] == theirs["choice"]
+def test_of_two_answers_the_later_one_counts(run, mine, theirs, taken):
+    found = run("readAnswers(...v)", file_of({"a/a1": theirs}), cards(a1=mine))
+    assert [answer["choice"] for _, answer in found["kept"]] == ([theirs["choice"]] if taken else [])
+    assert found["older"] == (not taken)
 
 
 EARLY, MIDDLE, LATE = moment("2026-11-03"), moment("2026-11-10"), moment("2026-11-20")
 ON_THE_TRAIN = record(0, when="2026-11-20", at=LATE, began=EARLY, first=2, tries=3)
 AT_SCHOOL = record(1, 0, when="2026-11-10", at=MIDDLE, began=MIDDLE, tries=2)
+AT_NIGHT = AT_SCHOOL | {"at": LATE + 1, "when": "2026-11-20"}
 
 
-@with_node
-@pytest.mark.parametrize(("mine", "theirs"), [(ON_THE_TRAIN, AT_SCHOOL), (AT_SCHOOL, ON_THE_TRAIN)])
-def test_merged_answers_keep_later_choice_and_first_try(mine, theirs):
-    assert run("merge(...v)", mine, theirs) == ON_THE_TRAIN
-    late = AT_SCHOOL | {"at": LATE + 1, "when": "2026-11-20"}
-    both = late | {"first": 2, "began": EARLY, "tries": 3}
-    other = {ON_THE_TRAIN["tries"]: ON_THE_TRAIN, AT_SCHOOL["tries"]: late}
-    assert run("merge(...v)", other[mine["tries"]], other[theirs["tries"]]) == both
+def test_merged_answers_keep_later_choice_and_first_try(run):
+    both = AT_NIGHT | {"first": 2, "began": EARLY, "tries": 3}
+    for one, other, merged in ((ON_THE_TRAIN, AT_SCHOOL, ON_THE_TRAIN), (ON_THE_TRAIN, AT_NIGHT, both)):
+        assert run("merge(...v)", one, other) == run("merge(...v)", other, one) == merged
 
 
-@with_node
-def test_loading_a_file_twice_changes_nothing_more():
-    text = "writeAnswers(v[0])"
-    mine, theirs = cards(a1=AT_SCHOOL, a2=None, a3=record()), cards(a1=ON_THE_TRAIN, a2=record(), a3=None)
-    (card, once), (_, new) = run(f"readAnswers({text}, v[1])", theirs, mine)["kept"]
+def test_a_file_read_again_changes_nothing_more(run):
+    theirs = cards(a1=ON_THE_TRAIN, a2=record(), a3=None)
+    again = "readAnswers(writeAnswers(v[0]), v[1])"
+    (card, once), (_, new) = run(again, theirs, cards(a1=AT_SCHOOL, a2=None, a3=record()))["kept"]
     assert (card["place"], once, new) == ("a1", ON_THE_TRAIN, record())
-    again = run(f"readAnswers({text}, v[1])", theirs, cards(a1=once, a2=new, a3=record()))
-    assert (again["kept"], again["older"]) == ([], 2)
+    found = run(again, theirs, cards(a1=once, a2=new, a3=record()))
+    assert (found["kept"], found["older"], found["unknown"]) == ([], 2, 0)
 
 
-@with_node
-def test_older_files_without_moments_are_read():
-    old = {k: v for k, v in record(when="2026-11-02").items() if k not in ("at", "began")}
-    text = json.dumps({"format": "normalization-notebooks answers 1", "answers": {"a/a1": old, "b/b1": old}})
+def test_older_files_without_moments_are_read(run):
+    old = {name: value for name, value in record(when="2026-11-02").items() if name not in ("at", "began")}
     mine = cards(a1=record(when="2026-11-01", first=1), b1=record(when="2026-11-03", began=1))
-    found = run("readAnswers(...v)", text, mine)
-    ((card, kept),) = found["kept"]
-    assert (card["place"], kept["when"], kept["first"], found["older"]) == ("a1", "2026-11-02", 1, 1)
+    found = run("readAnswers(...v)", file_of({"a/a1": old, "b/b1": old}), mine)
+    ((card, answer),) = found["kept"]
+    assert (card["place"], answer["when"], answer["first"], found["older"]) == ("a1", "2026-11-02", 1, 1)
 
 
-@with_node
-def test_old_or_foreign_answers_are_counted_and_dropped():
-    answers = {
-        "a/a1": record(),
-        "a/gone": record(),
-        "z/a1": record(),
-        "b/b1": record(mark="old"),
-        "__proto__": record(),
-        "b/b2": 7,
-    }
-    text = json.dumps({"format": "normalization-notebooks answers 1", "answers": answers})
+def test_old_or_foreign_answers_are_counted_and_dropped(run):
+    answers = {name: record() for name in ("a/a1", "a/gone", "z/a1", "__proto__")}
+    text = file_of(answers | {"b/b1": record(mark="old"), "b/b2": 7})
     found = run("readAnswers(...v)", text, cards(a1=None, b1=None, b2=None))
-    assert [card["place"] for card, _ in found["kept"]] == ["a1"]
-    assert found["unknown"] == 5
+    assert [card["place"] for card, _ in found["kept"]] == ["a1"] and found["unknown"] == 5
 
 
-@with_node
-@for_each(
-    ("text", "message"),
-    [
-        ("", "This file cannot be read as JSON"),
-        ("{", "This file cannot be read as JSON"),
-        ("[" * 100_000, "This file cannot be read as JSON"),
-        ("\x00\x01PNG", "This file cannot be read as JSON"),
-        ("null", "This file holds no answers of these lessons"),
-        ("[1, 2]", "This file holds no answers of these lessons"),
-        ('{"answers": {}}', "This file holds no answers of these lessons"),
-        ('{"format": ["normalization-notebooks answers", 1]}', "This file holds no answers of these lessons"),
-        ('{"format": "normalization-notebooks answers 2", "answers": {}}', "This file was saved by a newer version of"),
-        ('{"format": "normalization-notebooks answers 1"}', "The answers in this file are broken"),
-        ('{"format": "normalization-notebooks answers 1", "answers": [1]}', "The answers in this file are broken"),
-        ('{"format": "normalization-notebooks answers 1", "answers": null}', "The answers in this file are broken"),
+FOREIGN = {
+    "This file cannot be read as JSON": ["", "{", "[" * 100_000, "\x00\x01PNG"],
+    "This file holds no answers of these lessons": ["null", "[1, 2]", '{"answers": {}}', '{"format": ["answers", 1]}'],
+    "This file was saved by a newer version of these lessons": [file_of({}, version=2)],
+    "The answers in this file are broken": [
+        '{"format": "normalization-notebooks answers 1"}',
+        file_of([]),
+        file_of(None),
     ],
-)
-def test_a_foreign_file_is_refused_in_one_sentence(text, message):
+}
+
+
+@pytest.mark.parametrize("message", FOREIGN)
+def test_a_foreign_file_is_refused_in_one_sentence(run, message):
     attempt = "(() => { try { return readAnswers(...v); } catch (error) { return error.message; } })()"
-    said = run(attempt, text, [])
-    assert said.startswith(message) and said.endswith(': choose a file that was saved here with "Save my answers".')
-    assert said.count(".") == 1
-
-
-@with_node
-def test_all_orders_of_options_come_without_loss():
-    orders = run("[...Array(400)].map(() => shuffled(3).join(''))")
-    assert {"".join(sorted(order)) for order in orders} == {"012"}
-    assert len(set(orders)) == 6
-
-
-@with_node
-def test_a_wrong_answer_comes_back_sooner_in_words():
-    wrong, right = {"right": False, "due": "2026-11-23"}, {"right": True, "due": "2026-12-06"}
-    assert (
-        run("returnOf(v[0], v[2], 9)", wrong, right, TODAY) == "It comes back today, after 3 other questions or more."
-    )
-    assert run("returnOf(v[0], v[2], 1)", wrong, right, TODAY) == "It comes back today, after 1 other question or more."
-    assert run("returnOf(v[0], v[2], 0)", wrong, right, TODAY) == "It comes back next."
-    assert run("returnOf(v[1], v[2], 9)", wrong, right, TODAY) == "It comes back in 14 days, on 2026-12-06."
+    for text in FOREIGN[message]:
+        assert run(attempt, text, []) == f'{message}: choose a file that was saved here with "Save my answers".'

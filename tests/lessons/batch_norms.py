@@ -68,7 +68,7 @@ class Correct:
         return self.gradient(dy.astype(np.float64)).astype(self.kind)
 
 
-# ----------------------------------------------------------------------------- correct, written differently
+# Correct, written differently
 
 
 class Float32(Correct):
@@ -89,24 +89,17 @@ class Float32(Correct):
         return self.gradient(dy.astype(np.float32)).astype(self.kind)
 
 
-class Float64Inside(Correct):
-    """Sums one channel after the other in the longest float."""
-
-    def moments(self, x, real):
-        chosen = np.broadcast_to(real > 0, (len(x), 1, x.shape[2]))[:, 0]
-        columns = [x[:, c][chosen].astype(np.longdouble) for c in range(x.shape[1])]
-        mean = np.array([[column.mean()] for column in columns], float)
-        var = np.array([[column.var()] for column in columns], float)
-        return mean, var, chosen.sum()
+def rows(x, real):
+    """The values that count, channels last."""
+    return np.moveaxis(x, 1, 2)[np.broadcast_to(real > 0, (len(x), 1, x.shape[2]))[:, 0]]
 
 
 class Welford(Correct):
     """One value after the other."""
 
     def moments(self, x, real):
-        chosen = np.broadcast_to(real > 0, (len(x), 1, x.shape[2]))[:, 0]
         mean, m2 = np.zeros(x.shape[1]), np.zeros(x.shape[1])
-        for n, value in enumerate(np.moveaxis(x, 1, 2)[chosen], start=1):
+        for n, value in enumerate(rows(x, real), start=1):
             before = value - mean
             mean = mean + before / n
             m2 = m2 + before * (value - mean)
@@ -115,11 +108,9 @@ class Welford(Correct):
 
 class Einsum(Correct):
     def moments(self, x, real):
-        real = np.broadcast_to(real, (len(x), 1, x.shape[2]))[:, 0]
-        n = real.sum()
-        mean = np.einsum("ncl,nl->c", np.where(real[:, None] > 0, x, 0), real) / n
-        off = np.where(real[:, None] > 0, x - mean[:, None], 0)
-        return mean[:, None], np.einsum("ncl,ncl->c", off, off)[:, None] / n, n
+        chosen = rows(x, real)
+        mean = np.einsum("rc->c", chosen) / len(chosen)
+        return mean[:, None], np.einsum("rc,rc->c", chosen - mean, chosen - mean)[:, None] / len(chosen), len(chosen)
 
     def gradient(self, dy):
         g = np.einsum("ncl,c->ncl", dy, self.gamma * self.inverse[:, 0])
@@ -135,10 +126,7 @@ class Folded(Correct):
 
     def forward(self, x, training, real):
         super().forward(x, training, real)
-        if training:
-            mean = self.moments(x, real)[0]
-        else:
-            mean = self.stored()[0]
+        mean = self.moments(x, real)[0] if training else self.stored()[0]
         a = self.gamma[:, None] * self.inverse
         return a * x + (self.beta[:, None] - a * mean)
 
@@ -152,153 +140,72 @@ class RefusesOneValue(Correct):
         return super().forward(x, training, real)
 
 
-CORRECT = [Correct, Float32, Float64Inside, Welford, Einsum, Folded, RefusesOneValue]
+CORRECT = [Correct, Float32, Welford, Einsum, Folded, RefusesOneValue]
 
-# ------------------------------------------------------------------------------------------- wrong: forward
-
-
-class GammaForgotten(Correct):
-    def affine(self, x_hat):
-        return x_hat + self.beta[:, None]
+# Wrong: each has one method of its own.
 
 
-class SignOfGammaLost(Correct):
-    """Gamma as a size, |gamma|."""
-
-    def affine(self, x_hat):
-        return np.abs(self.gamma[:, None]) * x_hat + self.beta[:, None]
-
-
-class GammaBeforeNormalizing(Correct):
-    """x is scaled first, and the normalization undoes it."""
-
-    def forward(self, x, training, real):
-        return super().forward(x * self.gamma[:, None], training, real)
-
-    def affine(self, x_hat):
-        return x_hat + self.beta[:, None]
+def each_position_alone(self, x, real):
+    """Statistics over the samples only; the running averages are right."""
+    self.all = Correct.moments(self, x, real)
+    n = np.maximum(real.sum(axis=0), 1)
+    mean = (x * real).sum(axis=0) / n
+    return mean, (real * (x - mean) ** 2).sum(axis=0) / n, real.sum()
 
 
-class FloatSixteenInFloatSixtyFourOut(Correct):
-    def __call__(self, x, training=True, keep=None):
-        return super().__call__(x.astype(np.float64), training, keep)
-
-
-class ClampedDeviation(Correct):
-    """max(sd, 0.01) in the place of eps."""
-
-    def scale(self, var):
-        return 1 / np.maximum(np.sqrt(var), 0.01)
-
-
-class EachPositionAlone(Correct):
-    """Statistics over the samples only."""
-
-    def moments(self, x, real):
-        n = np.maximum(real.sum(axis=0), 1)
-        mean = (x * real).sum(axis=0) / n
-        var = (real * (x - mean) ** 2).sum(axis=0) / n
-        self.all = super().moments(x, real)
-        return mean, var, real.sum()
-
-    def update(self, mean, var, n):
-        super().update(*self.all)
-
-
-class EachSampleAlone(Correct):
+def each_sample_alone(self, x, training, real):
     """Instance norm under another name; the running averages are right."""
+    if not training:
+        return Correct.forward(self, x, training, real)
+    self.update(*self.moments(x, real))
+    n = np.maximum(real.sum(axis=2, keepdims=True), 1)
+    mean = (x * real).sum(axis=2, keepdims=True) / n
+    self.inverse, self.training = self.scale((real * (x - mean) ** 2).sum(axis=2, keepdims=True) / n), training
+    self.x_hat = (x - mean) * self.inverse
+    return self.affine(self.x_hat)
 
-    def forward(self, x, training, real):
-        if not training:
-            return super().forward(x, training, real)
+
+def without_nan(self, x, real):
+    real = real * ~np.isnan(x)
+    n = real.sum(axis=(0, 2))
+    mean = np.nansum(x * real, axis=(0, 2)) / n
+    return mean[:, None], (np.nansum(real * (x - mean[:, None]) ** 2, axis=(0, 2)) / n)[:, None], n[0]
+
+
+def in_float16(self, x, training=True, keep=None):
+    if x.dtype != np.float16:
+        return Correct.__call__(self, x, training, keep)
+    self.kind = x.dtype
+    real = np.ones((len(x), 1, x.shape[2])) if keep is None else keep[:, None]
+    with np.errstate(all="ignore"):
+        mean = x.mean(axis=(0, 2), dtype=np.float16)[:, None]
+        var = ((x - mean) ** 2).mean(axis=(0, 2), dtype=np.float16)[:, None]
+    self.update(mean.astype(float), var.astype(float), real.sum())
+    self.inverse, self.training = self.scale(var.astype(float)), training
+    self.x_hat = (x - mean) * self.inverse
+    return self.affine(self.x_hat).astype(x.dtype)
+
+
+def first_batch_replaces(self, mean, var, n):
+    self.momentum = 0.1 if hasattr(self, "seen") else 1.0
+    self.seen = True
+    Correct.update(self, mean, var, n)
+
+
+def updates_in_eval_mode(self, x, training, real):
+    y = Correct.forward(self, x, training, real)
+    if not training:
         self.update(*self.moments(x, real))
-        n = np.maximum(real.sum(axis=2, keepdims=True), 1)
-        mean = (x * real).sum(axis=2, keepdims=True) / n
-        var = (real * (x - mean) ** 2).sum(axis=2, keepdims=True) / n
-        self.inverse, self.training = self.scale(var), training
-        self.x_hat = (x - mean) * self.inverse
-        return self.affine(self.x_hat)
+    return y
 
 
-class FirstThousandRows(Correct):
-    """A subsample for speed."""
-
-    def moments(self, x, real):
-        rows = np.moveaxis(x, 1, 2)[np.broadcast_to(real > 0, (len(x), 1, x.shape[2]))[:, 0]]
-        return rows[:1000].mean(axis=0)[:, None], rows[:1000].var(axis=0)[:, None], len(rows)
-
-
-class HidesNaN(Correct):
-    def moments(self, x, real):
-        real = real * ~np.isnan(x)
-        n = real.sum(axis=(0, 2))
-        mean = np.nansum(x * real, axis=(0, 2)) / n
-        var = np.nansum(real * (x - mean[:, None]) ** 2, axis=(0, 2)) / n
-        return mean[:, None], var[:, None], n[0]
-
-
-class ClipsOutliers(Correct):
-    """Normalized values beyond 6 standard deviations are cut."""
-
-    def affine(self, x_hat):
-        return super().affine(np.clip(x_hat, -6, 6))
-
-
-class ComputesInFloat16(Correct):
-    def __call__(self, x, training=True, keep=None):
-        if x.dtype != np.float16:
-            return super().__call__(x, training, keep)
-        self.kind = x.dtype
-        real = np.ones((len(x), 1, x.shape[2])) if keep is None else keep[:, None]
-        with np.errstate(all="ignore"):
-            mean = x.mean(axis=(0, 2), dtype=np.float16)[:, None]
-            var = ((x - mean) ** 2).mean(axis=(0, 2), dtype=np.float16)[:, None]
-        self.update(mean.astype(float), var.astype(float), real.sum())
-        self.inverse, self.training = self.scale(var.astype(float)), training
-        self.x_hat = (x - mean) * self.inverse
-        return self.affine(self.x_hat).astype(x.dtype)
-
-
-# ---------------------------------------------------------------------------------- wrong: what is remembered
-
-
-class StoresEps(Correct):
-    def update(self, mean, var, n):
-        super().update(mean, (var + EPS * (n > 1)), n)
-
-
-class TenTimesSlower(Correct):
-    """Keras' momentum 0.99 converted to 0.01 where 0.1 was meant."""
-
-    momentum = 0.01
-
-
-class FirstBatchReplaces(Correct):
-    """The first batch overwrites the initial 0 and 1."""
-
-    def update(self, mean, var, n):
-        self.momentum = 0.1 if hasattr(self, "seen") else 1.0
-        self.seen = True
-        super().update(mean, var, n)
-
-
-class UpdatesInEvalMode(Correct):
-    def forward(self, x, training, real):
-        y = super().forward(x, training, real)
-        if not training:
-            self.update(*self.moments(x, real))
-        return y
-
-
-class BatchStatisticsInEvalMode(Correct):
+def batch_statistics_in_eval_mode(self, x, training, real):
     """The mode is ignored in forward."""
-
-    def forward(self, x, training, real):
-        before = self.running_mean, self.running_var
-        y = super().forward(x, True, real)
-        if not training:
-            self.running_mean, self.running_var = before
-        return y
+    before = self.running_mean, self.running_var
+    y = Correct.forward(self, x, True, real)
+    if not training:
+        self.running_mean, self.running_var = before
+    return y
 
 
 class SharedMemory(Correct):
@@ -316,86 +223,75 @@ class SharedMemory(Correct):
             self.running_var += 0.1 * (var[:, 0] * n / (n - 1) - self.running_var)
 
 
-class PaddingInTheCount(Correct):
+def padding_in_the_count(self, x, real):
     """Sums over real positions, divided by the number of all positions."""
-
-    def moments(self, x, real):
-        n = len(x) * x.shape[2]
-        mean = np.where(real > 0, x, 0).sum(axis=(0, 2)) / n
-        square = np.where(real > 0, (x - mean[:, None]) ** 2, 0).sum(axis=(0, 2))
-        return mean[:, None], square[:, None] / n, n
+    mean, var, n = Correct.moments(self, x, real)
+    share = n / (len(x) * x.shape[2])
+    return mean * share, share * (var + (mean - mean * share) ** 2), len(x) * x.shape[2]
 
 
-class NegativeVariance(Correct):
+def mean_square_minus_square(self, x, real):
     """E[x²] − E[x]², clipped at 0."""
-
-    def moments(self, x, real):
-        n = real.sum()
-        first, second = (np.where(real > 0, each, 0).sum(axis=(0, 2))[:, None] / n for each in (x, x**2))
-        return first, np.maximum(second - first**2, 0), n
+    n = real.sum()
+    first, second = (np.where(real > 0, each, 0).sum(axis=(0, 2))[:, None] / n for each in (x, x**2))
+    return first, np.maximum(second - first**2, 0), n
 
 
-# ------------------------------------------------------------------------------------------ wrong: backward
+def gradient_with(average, keep_mean=True):
+    """The gradient with another sum in place of the mean, or without the term of the mean."""
 
-
-class MeanAsConstant(Correct):
     def gradient(self, dy):
         g = dy * self.gamma[:, None]
         if not self.training:
             return g * self.inverse
-        return self.inverse * (g - self.x_hat * np.mean(g * self.x_hat, axis=(0, 2), keepdims=True))
+        a, b = (average(each, axis=(0, 2), keepdims=True) for each in (g, g * self.x_hat))
+        return self.inverse * (g - keep_mean * a - self.x_hat * b)
+
+    return gradient
 
 
-class TrainingFormulaInEvalMode(Correct):
-    def gradient(self, dy):
-        self.training = True
-        return super().gradient(dy)
+def training_formula_in_eval_mode(self, dy):
+    self.training = True
+    return Correct.gradient(self, dy)
 
 
-class SumsForMeans(Correct):
-    def gradient(self, dy):
-        g = dy * self.gamma[:, None]
-        if not self.training:
-            return g * self.inverse
-        a, b = (np.sum(each, axis=(0, 2), keepdims=True) for each in (g, g * self.x_hat))
-        return self.inverse * (g - a - self.x_hat * b)
-
-
-class GammaMissingInBackward(Correct):
-    def gradient(self, dy):
-        return super().gradient(dy) / self.gamma[:, None]
-
-
-class ForgetsTheRoot(Correct):
-    """Divides by var + eps where the root is due: right at spread 1."""
-
-    def gradient(self, dy):
-        return super().gradient(dy) * self.inverse
-
-
-WRONG = [
-    GammaForgotten,
-    SignOfGammaLost,
-    GammaBeforeNormalizing,
-    FloatSixteenInFloatSixtyFourOut,
-    ClampedDeviation,
-    EachPositionAlone,
-    EachSampleAlone,
-    FirstThousandRows,
-    HidesNaN,
-    ClipsOutliers,
-    ComputesInFloat16,
-    StoresEps,
-    TenTimesSlower,
-    FirstBatchReplaces,
-    UpdatesInEvalMode,
-    BatchStatisticsInEvalMode,
-    SharedMemory,
-    PaddingInTheCount,
-    NegativeVariance,
-    MeanAsConstant,
-    TrainingFormulaInEvalMode,
-    SumsForMeans,
-    GammaMissingInBackward,
-    ForgetsTheRoot,
-]
+CHANGES = {
+    "GammaForgotten": {"affine": lambda self, x_hat: x_hat + self.beta[:, None]},
+    "SignOfGammaLost": {"affine": lambda self, x_hat: np.abs(self.gamma[:, None]) * x_hat + self.beta[:, None]},
+    "GammaBeforeNormalizing": {  # and the normalization undoes it
+        "forward": lambda self, x, training, real: Correct.forward(self, x * self.gamma[:, None], training, real),
+        "affine": lambda self, x_hat: x_hat + self.beta[:, None],
+    },
+    "FloatSixteenInFloatSixtyFourOut": {
+        "__call__": lambda self, x, training=True, keep=None: Correct.__call__(self, np.float64(x), training, keep)
+    },
+    "ClampedDeviation": {"scale": lambda self, var: 1 / np.maximum(np.sqrt(var), 0.01)},  # in the place of eps
+    "EachPositionAlone": {
+        "moments": each_position_alone,
+        "update": lambda self, mean, var, n: Correct.update(self, *self.all),
+    },
+    "EachSampleAlone": {"forward": each_sample_alone},
+    "FirstThousandRows": {  # a subsample for speed
+        "moments": lambda self, x, real: (
+            rows(x, real)[:1000].mean(axis=0)[:, None],
+            rows(x, real)[:1000].var(axis=0)[:, None],
+            len(rows(x, real)),
+        )
+    },
+    "HidesNaN": {"moments": without_nan},
+    "ClipsOutliers": {"affine": lambda self, x_hat: Correct.affine(self, np.clip(x_hat, -6, 6))},
+    "ComputesInFloat16": {"__call__": in_float16},
+    "StoresEps": {"update": lambda self, mean, var, n: Correct.update(self, mean, var + EPS * (n > 1), n)},
+    "TenTimesSlower": {"momentum": 0.01},  # Keras' momentum 0.99 converted to 0.01 where 0.1 was meant
+    "FirstBatchReplaces": {"update": first_batch_replaces},
+    "UpdatesInEvalMode": {"forward": updates_in_eval_mode},
+    "BatchStatisticsInEvalMode": {"forward": batch_statistics_in_eval_mode},
+    "PaddingInTheCount": {"moments": padding_in_the_count},
+    "NegativeVariance": {"moments": mean_square_minus_square},
+    "MeanAsConstant": {"gradient": gradient_with(np.mean, keep_mean=False)},
+    "TrainingFormulaInEvalMode": {"gradient": training_formula_in_eval_mode},
+    "SumsForMeans": {"gradient": gradient_with(np.sum)},
+    "GammaMissingInBackward": {"gradient": lambda self, dy: Correct.gradient(self, dy) / self.gamma[:, None]},
+    "ForgetsTheRoot": {"gradient": lambda self, dy: Correct.gradient(self, dy) * self.inverse},  # right at spread 1
+}
+WRONG = [SharedMemory, *(type(name, (Correct,), change) for name, change in CHANGES.items())]

@@ -1,51 +1,61 @@
-"""The claims ledger: every row points to a check that a lesson really prints, or to a paper."""
+"""The claims ledger: every row points to a check that a lesson prints, an experiment that was varied, or a paper."""
 
 import functools
+import importlib
 import re
 
+import pytest
+
 from helpers.widgets.table import read_table
-from tests.shared import ROOT, for_each, read, without_measured
+from tests.conclusions.conclusion import KNOWN
+from tests.shared import ROOT, read, without_measured
 
 TABLE = read_table("claims")
 ROWS = TABLE["rows"]
-CHECKS = [(row["claim"], check) for row in ROWS for check in row.get("checks", [])]
 # Words that would name one of the texts or the people who wrote them.
 NAMES = re.compile(r"https?://|\.(com|io|org)\b|tensorweaver|@", re.IGNORECASE)
 
 
 @functools.cache
-def passes(path):
+def passes(lesson):
     """The PASS lines of a stored lesson, each in one piece, with its bounds but without what was measured."""
-    outputs = [output.get("text", "") for cell in read(path).cells for output in cell.get("outputs", [])]
-    lines = "\n".join(map(without_measured, outputs)).splitlines()
-    return [line for line in lines if line.startswith("PASS - ")]
+    cells = read(ROOT / "notebooks" / f"{lesson}.ipynb").cells
+    outputs = [output.get("text", "") for cell in cells for output in cell.get("outputs", [])]
+    return [line for line in "\n".join(map(without_measured, outputs)).splitlines() if line.startswith("PASS - ")]
 
 
-@for_each("row", ROWS, ids=lambda row: row["claim"][:40])
-def test_a_claim_has_a_check_or_a_reference(row):
-    assert row.get("checks") or row.get("references")
+def test_each_quoted_check_is_printed_by_its_lesson():
+    quoted = [check for row in ROWS for check in row.get("checks", [])]
+    missing = [c for c in quoted if f"PASS - {c['name']}: {c['line']}" not in passes(c["lesson"])]
+    assert missing == [], "claims.toml: write name and line as the lesson prints them"
 
 
-@for_each(("claim", "check"), CHECKS, ids=lambda x: x if isinstance(x, str) else x["name"][:40])
-def test_each_ledger_check_is_printed_by_its_lesson(claim, check):
-    """With the very words that the ledger quotes."""
-    assert f"PASS - {check['name']}: {check['line']}" in passes(ROOT / "notebooks" / f"{check['lesson']}.ipynb")
+@pytest.fixture(scope="module")
+def varied():
+    """What tests/conclusions varies: {(two digits of the lesson, sentence): (vary, least)}."""
+    for path in sorted((ROOT / "tests" / "conclusions").glob("test_*.py")):
+        importlib.import_module(f"tests.conclusions.{path.stem}")
+    return KNOWN
 
 
-def test_claims_have_verdict_subject_and_text():
+def test_each_quoted_conclusion_has_its_count_of_variations(varied):
+    quoted = [each for row in ROWS for each in row.get("conclusions", [])]
+    assert quoted
+    for each in quoted:
+        vary, least = varied[each["lesson"][:2], each["sentence"]]
+        names = ", ".join(dict.fromkeys(name for variation in vary for name in variation))
+        holds, rest = each["held"].split(" ", 1)
+        assert least <= int(holds) <= len(vary), f"run tests/conclusions and write what it counts for {each}"
+        assert rest == f"of {len(vary)} variations of {names}", each
+
+
+def test_conclusions_belong_to_lessons(varied):
+    assert all(list((ROOT / "notebooks").glob(f"{lesson}_*.ipynb")) for lesson, _ in varied)
+
+
+def test_claims_have_verdict_subject_and_source():
     assert TABLE["filters"]["verdict"] == ["holds", "holds under conditions", "wrong", "no evidence"]
     for row in ROWS:
-        assert {"verdict", "about", "said by"} <= set(row)
+        assert {"verdict", "about", "said by"} <= set(row) and (row.get("checks") or row.get("references"))
+        assert not NAMES.search(row["claim"] + row["what is known"]), "the texts are named neutrally"
     assert len({(row["claim"], row["said by"]) for row in ROWS}) == len(ROWS)
-
-
-def test_the_texts_are_named_neutrally():
-    assert {row["said by"] for row in ROWS} == {
-        "a course chapter",
-        "a blog post",
-        "a course notebook",
-        "a page of notes",
-        "a primer",
-    }
-    for row in ROWS:
-        assert not NAMES.search(row["claim"] + row["what is known"])

@@ -3,35 +3,32 @@
 import re
 from typing import NamedTuple
 
-from tests.shared import LESSONS, ROOT, for_each, read
+import pytest
+
+from tests.shared import LESSONS, ROOT, read
 
 FILE = ROOT / "notebooks" / "glossary.md"
 
 
 class Term(NamedTuple):
     words: list  # the term, then other forms of it that the lessons use
-    meaning: str
     lesson: str  # the file that introduces it
 
 
 ENTRY = re.compile(r"^### (.+)\n\n(.+) \[Lesson (\d\d)\]\((\3_\w+\.ipynb)\)$", re.MULTILINE)
 
 
-def terms():
-    found = []
-    for term, meaning, _, lesson in ENTRY.findall(FILE.read_text(encoding="utf-8")):
-        forms = re.findall(r" Also: \*(.+?)\*\.", meaning)
-        found.append(Term([term, *forms], meaning, lesson))
-    return found
+TERMS = [
+    Term([term, *re.findall(r" Also: \*(.+?)\*\.", meaning)], lesson)
+    for term, meaning, _, lesson in ENTRY.findall(FILE.read_text(encoding="utf-8"))
+]
 
 
 def telling(lesson):
     """What a lesson tells: its Markdown without the first cell (what it is going to teach), references and links."""
     text = "\n\n".join(cell.source for cell in read(lesson).cells[1:] if cell.cell_type == "markdown")
     text = text.split("\n## References")[0]
-    lines = [
-        line for line in text.splitlines() if "http" not in line and ".ipynb" not in line and "Planned" not in line
-    ]
+    lines = [line for line in text.splitlines() if not re.search(r"http|\.ipynb", line)]
     return re.sub(r"```.*?```|`[^`]*`", "", "\n".join(lines), flags=re.DOTALL)
 
 
@@ -39,7 +36,7 @@ TEXTS = {lesson.name: telling(lesson) for lesson in LESSONS}
 
 
 def uses(term, text):
-    for longer in sum((other.words for other in terms()), []):
+    for longer in sum((other.words for other in TERMS), []):
         if any(word in longer and word != longer for word in term.words):
             text = re.sub(re.escape(longer), "", text, flags=re.IGNORECASE)
     return any(re.search(rf"(?<![\w-]){re.escape(word)}", text, re.IGNORECASE) for word in term.words)
@@ -55,32 +52,21 @@ def introduces(term, text):
     )
 
 
-@for_each("term", terms(), ids=lambda term: term.words[0])
+@pytest.mark.parametrize("term", TERMS, ids=lambda term: term.words[0])
 def test_terms_are_introduced_before_they_are_used(term):
     assert [name for name, text in TEXTS.items() if name < term.lesson and uses(term, text)] == []
-    assert introduces(term, TEXTS[term.lesson]), (
-        f"{term.lesson} should set {term.words[0]} in italics where it says what it is"
-    )
+    assert introduces(term, TEXTS[term.lesson]), f"{term.lesson}: set {term.words[0]} in italics where it is said"
 
 
-def test_the_glossary_is_sorted_and_read_whole():
-    first = [term.words[0].lower() for term in terms()]
-    assert first == sorted(set(first))
-    assert len(first) == FILE.read_text(encoding="utf-8").count("\n### ")
-
-
-def anchors():
-    """The fragments that lead to an entry, as JupyterLab makes them of its heading."""
-    return {term.words[0].replace(" ", "-") for term in terms()}
-
-
-@for_each("lesson", LESSONS, ids=lambda path: path.stem)
-def test_every_glossary_link_leads_to_an_entry(lesson):
-    text = "\n".join(cell.source for cell in read(lesson).cells if cell.cell_type == "markdown")
-    assert set(re.findall(r"\(glossary\.md#([^)]+)\)", text)) <= anchors()
+def test_the_glossary_is_sorted_and_its_links_work():
+    first = [term.words[0].lower() for term in TERMS]
+    assert first == sorted(set(first)) and len(first) == FILE.read_text(encoding="utf-8").count("\n### ")
+    anchors = {term.words[0].replace(" ", "-") for term in TERMS}  # as JupyterLab makes them of a heading
+    text = "\n".join(cell.source for lesson in LESSONS for cell in read(lesson).cells if cell.cell_type == "markdown")
+    assert set(re.findall(r"\(glossary\.md#([^)]+)\)", text)) <= anchors
 
 
 def test_a_term_that_comes_too_early_is_found():
-    early = Term(["Welford"], "", "06_epsilon_and_float16.ipynb")
+    early = Term(["Welford"], "06_epsilon_and_float16.ipynb")
     assert uses(early, "as welford's method") and not uses(early, "nothing of the kind")
     assert introduces(early, "which is *Welford's method*") and not introduces(early, "Welford's method")

@@ -18,47 +18,24 @@ CELLS = [
     ("PASS - c: both values are at least 2, from 2.1 to 7", "check_between('c', [3, 4], 2, np.inf)", True),
     ("PASS - a wrong bound: 0.75, between 0.5 and 1", "check_between('a wrong bound', 0.75, 0.45, 1)", False),
     ("PASS - a wrong name: 0.75, between 0.45 and 1", "check_between('another name', 0.75, 0.45, 1)", False),
-    (
-        "PASS - other bounds: both values are at least 1, from 3 to 4",
-        "check_between('other bounds', [3, 4], 2, 9)",
-        False,
-    ),
+    ("PASS - bounds: both values are at least 1, from 3 to 4", "check_between('bounds', [3, 4], 2, 9)", False),
     ("PASS - no band: 0.71", "check_close('no band', 0.75, 0.75)", False),
     ("The mean is: 0.71, between 0.45 and 1", "print('The mean is: 0.75, between 0.45 and 1')", False),
 ]
 
 
 def test_nbval_accepts_other_digits_but_no_other_name(tmp_path):
-    notebook = nbformat.v4.new_notebook()
-    notebook.cells = [
-        nbformat.v4.new_code_cell(
-            "import numpy as np\nfrom helpers import check_between, check_close", execution_count=1
-        )
-    ]
+    setup = "import numpy as np\nfrom helpers import check_between, check_close"
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(setup, execution_count=1)])
     for text, source, _ in CELLS:
         output = nbformat.v4.new_output("stream", text=text + "\n")
         notebook.cells.append(nbformat.v4.new_code_cell(source, execution_count=1, outputs=[output]))
     nbformat.write(notebook, tmp_path / "measured.ipynb")
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "--rootdir",
-        ROOT,
-        "-c",
-        ROOT / "pyproject.toml",
-        "-rA",
-        "-p",
-        "no:cacheprovider",
-    ]
+    command = [sys.executable, "-m", "pytest", "--rootdir", ROOT, "-c", ROOT / "pyproject.toml", "-rA"]
+    command += ["-p", "no:cacheprovider", "-p", "nbval.plugin", "--nbval", "--nbval-current-env"]
+    bare = {"PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": "", "HELPERS_STRICT": "1"}
     result = subprocess.run(
-        [*command, "-p", "nbval.plugin", "--nbval", "--nbval-current-env", tmp_path / "measured.ipynb"],
-        cwd=ROOT,
-        env=os.environ
-        | {"PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": "", "HELPERS_STRICT": "1"},
-        capture_output=True,
-        text=True,
-        timeout=120,
+        [*command, tmp_path / "measured.ipynb"], cwd=ROOT, env=os.environ | bare, capture_output=True, text=True
     )
     passed = [bool(re.search(rf"^PASSED .*::Cell {k}$", result.stdout, re.MULTILINE)) for k in range(1, len(CELLS) + 1)]
     assert passed == [expected for *_, expected in CELLS], result.stdout

@@ -171,7 +171,9 @@ def is_playground(lesson, cell):
 
 def other_pages(lessons, pictures, run=""):
     """{name: Markdown} of the pages that are no lessons, but for the glossary, which is a file."""
-    title = tomllib.loads((ROOT / "helpers" / "data" / "claims.toml").read_text(encoding="utf-8"))["title"]
+    title = tomllib.loads((ROOT / "helpers/lessons/14_choosing_a_norm/claims.toml").read_text(encoding="utf-8"))[
+        "title"
+    ]
     return {
         "index": other_page(
             "landing", lessons, is_playground, pictures, run=run, megabytes=lite.megabytes(lessons[0].nb)

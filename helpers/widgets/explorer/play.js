@@ -1,6 +1,6 @@
 // A button beside a control that runs through its values once, on request.
 
-import { make } from "../words.js";
+import { make } from "../text.js";
 
 const DURATION = 4000; // milliseconds, of all values together
 

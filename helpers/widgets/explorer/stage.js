@@ -3,7 +3,7 @@
 
 import "../keys.js";
 import { widget } from "../dress.js";
-import { make, unbroken } from "../words.js";
+import { make, unbroken } from "../text.js";
 import { numbers, pixels, positionOf, readLayouts, readMarks } from "./frames.js";
 import { makeHandle } from "./handles.js";
 import { draw, drawAxes, drawLabel } from "./marks.js";

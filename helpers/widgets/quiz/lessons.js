@@ -7,55 +7,37 @@ const FORMAT = "normalization-notebooks answers";
 const VERSION = 1;
 export const LARGEST_FILE = 2000000;
 
-/**
- * Every question is a card; `lessons` is what Python sends.
- *
- * @template {Asked} Kind
- * @param {Lesson<Kind>[]} lessons
- * @returns {Card<Kind>[]}
- */
-export function cardsOf(lessons) {
-  return lessons.flatMap(({ name, title, questions }) =>
+// Every question is a card; `lessons` is what Python sends.
+/** @param {Lesson[]} lessons @returns {Card[]} */
+export const cardsOf = (lessons) =>
+  lessons.flatMap(({ name, title, questions }) =>
     questions.map((question) => ({ lesson: name, title, question, place: placeOf(name, question.key) })),
   );
-}
 
-/**
- * @template {Asked} Kind
- * @param {Card<Kind>[]} cards
- * @returns {AnsweredCard<Kind>[]}
- */
-export function withAnswers(cards) {
-  return cards.map((card) => {
+/** @param {Card[]} cards @returns {AnsweredCard[]} */
+export const withAnswers = (cards) =>
+  cards.map((card) => {
     const text = load(card.place);
     return { ...card, record: parse(text, card.question), changed: hasChanged(text, card.question) };
   });
-}
 
-/**
- * "new" without an answer, "missed" if the last one was wrong, "due" from a day on, "known" until then.
- *
- * @param {Answer | null} record
- * @param {string} day
- */
+// "new" without an answer, "missed" if the last one was wrong, "due" from a day on, "known" until then.
+/** @param {Answer | null} record @param {string} day */
 export function standing(record, day) {
   if (!record) return "new";
   if (!record.right) return "missed";
   return record.due <= day ? "due" : "known";
 }
 
-/** @param {AnsweredCard<Asked>[]} cards @param {string} day @returns {Counts} */
+/** @param {AnsweredCard[]} cards @param {string} day */
 export function countsOf(cards, day) {
-  const counts = { all: cards.length, answered: 0, known: 0, due: 0, missed: 0, new: 0 };
+  const counts = { all: cards.length, known: 0, due: 0, missed: 0, new: 0 };
   for (const { record } of cards) counts[standing(record, day)] += 1;
   return { ...counts, answered: counts.all - counts.new };
 }
 
-/**
- * "4 of 13 answered, 1 missed, 2 due"
- *
- * @param {Counts} counts
- */
+// "4 of 13 answered, 1 missed, 2 due"
+/** @param {ReturnType<typeof countsOf>} counts */
 export function inWords({ all, answered, missed, due }) {
   const parts = [`${answered} of ${all} answered`];
   if (missed) parts.push(`${missed} missed`);
@@ -63,24 +45,16 @@ export function inWords({ all, answered, missed, due }) {
   return parts.join(", ");
 }
 
-/**
- * "3 questions", "1 question"
- *
- * @param {number} count
- * @param {string} word
- */
+// "3 questions", "1 question"
+/** @param {number} count @param {string} word */
 export const some = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
 
 /** @param {{ name: string, title: string }} lesson */
 export const nameOf = ({ name, title }) => `${name.slice(0, 2)} ${title}`;
 
-/**
- * Call `show` at once and, after all changes of a turn, again: those made here, in another tab, and while the page was
- * out of sight, when a day may have passed, too.
- *
- * @param {() => void} show
- * @param {AbortSignal} [signal]
- */
+// Call `show` at once and, after all changes of a turn, again: those made here, in another tab, and while the page was
+// out of sight, when a day may have passed, too.
+/** @param {() => void} show @param {AbortSignal} [signal] */
 export function follow(show, signal) {
   let waiting = false;
   const again = () => {
@@ -97,32 +71,21 @@ export function follow(show, signal) {
   show();
 }
 
-/**
- * All answers as the text of a file.
- *
- * @param {AnsweredCard<Asked>[]} cards
- */
+// All answers as the text of a file.
+/** @param {AnsweredCard[]} cards */
 export function writeAnswers(cards) {
   const answered = cards.filter(({ record }) => record);
   const answers = answered.map(({ lesson, question, record }) => [`${lesson}/${question.key}`, record]);
-  return JSON.stringify(
-    { format: `${FORMAT} ${VERSION}`, saved: today(), answers: Object.fromEntries(answers) },
-    null,
-    1,
-  );
+  const file = { format: `${FORMAT} ${VERSION}`, saved: today(), answers: Object.fromEntries(answers) };
+  return JSON.stringify(file, null, 1);
 }
 
 /** @param {string} why */
 export const problem = (why) => new Error(`${why}: choose a file that was saved here with "Save my answers".`);
 
-/**
- * The records of such a text that are to be kept, as [card, record], and how many are not: `older` than what is here or
- * the same, `changed` since, or `unknown`, of no question here. Throws an Error whose message says what is wrong.
- *
- * @template {Asked} Kind
- * @param {string} text
- * @param {AnsweredCard<Kind>[]} cards
- */
+// The records of such a text that are to be kept, as [card, record], and how many are not: `older` than what is here or
+// the same, `changed` since, or `unknown`, of no question here. Throws an Error whose message says what is wrong.
+/** @param {string} text @param {AnsweredCard[]} cards */
 export function readAnswers(text, cards) {
   let file = null;
   try {
@@ -137,7 +100,7 @@ export function readAnswers(text, cards) {
   const broken = typeof answers !== "object" || answers === null || Array.isArray(answers);
   if (broken) throw problem("The answers in this file are broken");
   const byName = new Map(cards.map((card) => [`${card.lesson}/${card.question.key}`, card]));
-  /** @type {{ kept: [AnsweredCard<Kind>, Answer][], older: number, unknown: number }} */
+  /** @type {{ kept: [AnsweredCard, Answer][], older: number, unknown: number }} */
   const found = { kept: [], older: 0, unknown: 0 };
   for (const [name, answer] of Object.entries(answers)) {
     const card = byName.get(name);
@@ -150,14 +113,9 @@ export function readAnswers(text, cards) {
   return found;
 }
 
-/**
- * Two records of a question as one: the answer that came later, the first try of the one that was begun earlier. Where
- * that changes nothing, it is `mine` itself.
- *
- * @param {Answer | null} mine
- * @param {Answer} theirs
- * @returns {Answer}
- */
+// Two records of a question as one: the answer that came later, the first try of the one that was begun earlier. Where
+// that changes nothing, it is `mine` itself.
+/** @param {Answer | null} mine @param {Answer} theirs @returns {Answer} */
 export function merge(mine, theirs) {
   if (!mine) return theirs;
   const isLater = theirs.at > mine.at || (theirs.at === mine.at && theirs.tries > mine.tries);

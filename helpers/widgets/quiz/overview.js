@@ -1,31 +1,15 @@
 // Draws the progress in all lessons, and the buttons for all answers: what the practice and the progress have in common.
 
 import { save, today } from "../answers.js";
-import { make, makeButton } from "../words.js";
+import { make, makeButton } from "../text.js";
 import { countsOf, LARGEST_FILE, nameOf, problem, readAnswers, some, withAnswers, writeAnswers } from "./lessons.js";
 import { clearing } from "./question.js";
-
-/**
- * The name of a lesson, which leads to it where Python says `to`.
- *
- * @param {Lesson<Asked>} lesson
- */
-function headOf(lesson) {
-  const head = make("th", "", lesson.to ? "" : nameOf(lesson));
-  head.scope = "row";
-  if (lesson.to) head.append(linkTo(lesson.to, nameOf(lesson)));
-  return head;
-}
 
 // Where a link may lead: to the notebook of a lesson or, on the reading site, its page.
 const ALLOWED = /^\d\d_\w+\.(ipynb|html)$/;
 
-/**
- * JupyterLab stays open where it is, so a notebook opens in a tab of its own.
- *
- * @param {string} to
- * @param {string} text
- */
+// JupyterLab stays open where it is, so a notebook opens in a tab of its own.
+/** @param {string} to @param {string} text */
 export function linkTo(to, text) {
   const link = make("a", "", text);
   if (ALLOWED.test(to)) Object.assign(link, { href: to });
@@ -36,60 +20,50 @@ export function linkTo(to, text) {
 const PARTS = /** @type {const} */ (["known", "due", "missed", "new"]);
 const CELLS = /** @type {const} */ (["answered", "missed", "due"]);
 
-/**
- * A table: for each lesson a bar and the numbers that it shows. `show` fills it in.
- *
- * @param {Lesson<Asked>[]} lessons
- * @param {string} caption
- */
+// A table: for each lesson its name, which leads to it where Python says `to`, a bar and the numbers that the bar shows.
+// `show` fills it in.
+/** @param {Lesson[]} lessons @param {string} caption */
 export function progressOf(lessons, caption) {
   const element = make("div", "practice-overview");
   const table = make("table", "practice-progress");
   table.append(make("caption", "", caption));
   const head = make("tr");
-  for (const text of ["lesson", "", "answered", "missed", "due"]) {
-    const cell = text ? make("th", `practice-of-${text}`, text) : make("td", "practice-picture");
-    if (text) cell.scope = "col";
-    head.append(cell);
-  }
+  head.append(make("th", "", "lesson"), make("td", "practice-picture"));
+  head.append(...CELLS.map((name) => make("th", `practice-of-${name}`, name)));
+  for (const cell of head.querySelectorAll("th")) cell.scope = "col";
   table.append(head);
   element.append(table);
   const rows = lessons.map((lesson) => {
     const row = make("tr");
-    const bar = make("div", "practice-bar");
-    bar.ariaHidden = "true";
-    const parts = PARTS.map((name) => ({ name, part: make("span", `practice-${name}`) }));
-    bar.append(...parts.map(({ part }) => part));
-    const cells = CELLS.map((name) => ({ name, cell: make("td") }));
-    const held = make("td", "practice-picture");
-    held.append(bar);
-    row.append(headOf(lesson), held, ...cells.map(({ cell }) => cell));
+    const name = Object.assign(make("th"), { scope: "row" });
+    name.append(lesson.to ? linkTo(lesson.to, nameOf(lesson)) : nameOf(lesson));
+    const bar = Object.assign(make("div", "practice-bar"), { ariaHidden: "true" });
+    const parts = PARTS.map((part) => make("span", `practice-${part}`));
+    bar.append(...parts);
+    const picture = make("td", "practice-picture");
+    picture.append(bar);
+    const cells = CELLS.map(() => make("td"));
+    row.append(name, picture, ...cells);
     table.append(row);
-    return { name: lesson.name, parts, cells };
+    return { lesson, parts, cells };
   });
-  /** @param {AnsweredCard<Asked>[]} cards @param {string} day */
+  /** @param {AnsweredCard[]} cards @param {string} day */
   const show = (cards, day) => {
-    for (const { name, parts, cells } of rows) {
-      const counts = countsOf(
-        cards.filter(({ lesson }) => lesson === name),
-        day,
-      );
-      for (const { name, part } of parts) part.style.flexGrow = String(counts[name]);
-      for (const { name, cell } of cells) {
-        cell.textContent = name === "answered" ? `${counts.answered} of ${counts.all}` : String(counts[name]);
-        cell.classList.toggle("practice-zero", counts[name] === 0);
-      }
+    for (const { lesson, parts, cells } of rows) {
+      const mine = cards.filter((card) => card.lesson === lesson.name);
+      const counts = countsOf(mine, day);
+      for (const [k, part] of parts.entries()) part.style.flexGrow = String(counts[PARTS[k]]);
+      CELLS.forEach((name, k) => {
+        cells[k].textContent = name === "answered" ? `${counts.answered} of ${counts.all}` : String(counts[name]);
+        cells[k].classList.toggle("practice-zero", counts[name] === 0);
+      });
     }
   };
   return { element, show };
 }
 
-/**
- * Buttons that write all answers to a file, take in those of one, and forget them. `taken` is called after such a file.
- *
- * @param {Card<Asked>[]} cards
- * @param {() => void} taken
- */
+// Buttons that write all answers to a file, take in those of one, and forget them. `taken` is called after such a file.
+/** @param {Card[]} cards @param {() => void} taken */
 export function filing(cards, taken) {
   const element = make("div", "practice-filing");
   const said = make("p", "practice-said");
@@ -106,15 +80,12 @@ export function filing(cards, taken) {
       said.textContent = error instanceof Error ? error.message : String(error);
     }
   });
-  const files = make("span", "practice-files");
   const saving = makeButton("quiz-clear", "Save my answers", () => {
     said.textContent = saveFile(cards);
   });
-  files.append(
-    saving,
-    makeButton("quiz-clear", "Load answers", () => chosen.click()),
-    chosen,
-  );
+  const loading = makeButton("quiz-clear", "Load answers", () => chosen.click());
+  const files = make("span", "practice-files");
+  files.append(saving, loading, chosen);
   const end = make("div", "quiz-end");
   end.append(files, clearing("", "Forget every answer of every lesson?"));
   element.append(end, said);
@@ -123,7 +94,7 @@ export function filing(cards, taken) {
 
 // Each of these two returns what is to be said.
 
-/** @param {Card<Asked>[]} cards */
+/** @param {Card[]} cards */
 function saveFile(cards) {
   const answers = withAnswers(cards);
   if (!answers.some(({ record }) => record)) return "There is no answer to save yet.";
@@ -134,7 +105,7 @@ function saveFile(cards) {
   return "Saved to your browser's downloads.";
 }
 
-/** @param {File} file @param {Card<Asked>[]} cards */
+/** @param {File} file @param {Card[]} cards */
 async function takeIn(file, cards) {
   if (file.size > LARGEST_FILE) throw problem("This file is too large to hold answers of these lessons");
   const text = await file.text().catch(() => Promise.reject(problem("This file cannot be read")));

@@ -4,7 +4,7 @@
 import "../keys.js";
 import { load, parse, today } from "../answers.js";
 import { widget } from "../dress.js";
-import { make, makeButton } from "../words.js";
+import { make, makeButton } from "../text.js";
 import { cardsOf, countsOf, follow, nameOf, some, standing, withAnswers } from "./lessons.js";
 import { filing, linkTo, progressOf } from "./overview.js";
 import { ask } from "./question.js";
@@ -12,21 +12,15 @@ import { ask } from "./question.js";
 // A question that was just asked comes back after so many others at the earliest, if there are others.
 const BETWEEN = 3;
 
-/**
- * The cards to ask, in order: missed, due, new; what waits longest first. New ones of a lesson that is begun come before
- * those of other lessons. A prediction is first met in its lesson, before the cell that answers it, so none is ever new
- * here.
- *
- * @param {AnsweredCard[]} cards
- * @param {string} day
- */
+// The cards to ask, in order: missed, due, new; what waits longest first. New ones of a lesson that is begun come before
+// those of other lessons. A prediction is first met in its lesson, before the cell that answers it, so none is ever new
+// here.
+/** @param {AnsweredCard[]} cards @param {string} day */
 export function toAsk(cards, day) {
   /** @param {string} name */
   const are = (name) => cards.filter(({ record }) => standing(record, day) === name);
-  /** @param {AnsweredCard} card */
-  const due = ({ record }) => record?.due ?? "";
   /** @param {AnsweredCard} a @param {AnsweredCard} b */
-  const longest = (a, b) => due(a).localeCompare(due(b));
+  const longest = (a, b) => (a.record?.due ?? "").localeCompare(b.record?.due ?? "");
   const begun = new Set(cards.filter(({ record }) => record).map(({ lesson }) => lesson));
   const fresh = are("new").filter(({ question }) => question.kind === "check");
   return [
@@ -37,23 +31,14 @@ export function toAsk(cards, day) {
   ];
 }
 
-/**
- * The first card that is not among the last ones asked.
- *
- * @param {AnsweredCard[]} cards
- * @param {string[]} asked
- */
+// The first card that is not among the last ones asked.
+/** @param {AnsweredCard[]} cards @param {string[]} asked */
 export const pick = (cards, asked) => cards.find(({ place }) => !asked.slice(-BETWEEN).includes(place)) ?? cards[0];
 
-/**
- * What is said where nothing is to be asked.
- *
- * @param {AnsweredCard[]} cards
- * @param {string} day
- */
+// What is said where nothing is to be asked.
+/** @param {AnsweredCard[]} cards @param {string} day */
 export function doneFor(cards, day) {
-  const known = cards.filter(({ record }) => standing(record, day) === "known");
-  const days = known.map(({ record }) => record?.due ?? "").sort();
+  const days = cards.flatMap(({ record }) => (record && standing(record, day) === "known" ? record.due : [])).sort();
   const waiting = cards.some(({ record, question }) => !record && question.kind === "prediction");
   const guess = waiting ? " The predictions that are left are asked in their lessons." : "";
   if (!days.length) return `There is nothing to ask yet.${guess}`;
@@ -61,93 +46,53 @@ export function doneFor(cards, day) {
   return `There is nothing to ask today. The next ${some(then, "question")} will be due on ${days[0]}.${guess}`;
 }
 
-/**
- * Why a card is asked, in words.
- *
- * @param {AnsweredCard} card
- * @param {string} day
- */
+// Why a card is asked, in words.
+/** @param {AnsweredCard} card @param {string} day */
 export function reasonFor(card, day) {
   if (card.changed) return "changed since you answered it";
   const reasons = { new: "not asked yet", missed: "missed last time", due: "due again", known: "known" };
   return reasons[standing(card.record, day)];
 }
 
-/**
- * When a question that was just answered is asked again, in words. `others` is how many more there are to ask.
- *
- * @param {Answer} record
- * @param {string} day
- * @param {number} others
- */
+// When a question that was just answered is asked again, in words. `others` is how many more there are to ask.
+/** @param {Answer} record @param {string} day @param {number} others */
 export function returnOf(record, day, others) {
-  if (!record.right) {
-    const between = Math.min(BETWEEN, others);
-    return `It comes back ${between ? `today, after ${some(between, "other question")} or more` : "next"}.`;
-  }
+  const after = some(Math.min(BETWEEN, others), "other question");
+  if (!record.right) return `It comes back ${others ? `today, after ${after} or more` : "next"}.`;
   const days = (Date.parse(record.due) - Date.parse(day)) / 86400000;
   return `It comes back ${days === 1 ? "tomorrow" : `in ${days} days`}, on ${record.due}.`;
 }
 
-/**
- * The numbers 0 to count − 1 in an order by chance. `chance` returns numbers from 0 to below 1.
- *
- * @param {number} count
- * @param {() => number} [chance]
- */
-export function shuffled(count, chance = Math.random) {
+// The numbers 0 to count − 1 in an order by chance.
+/** @param {number} count */
+export function shuffled(count) {
   const order = [...Array(count).keys()];
   for (let last = count - 1; last > 0; last -= 1) {
-    const other = Math.floor(chance() * (last + 1));
+    const other = Math.floor(Math.random() * (last + 1));
     [order[last], order[other]] = [order[other], order[last]];
   }
   return order;
 }
 
-/**
- * Let the options stand in another order each time, lettered from the top, so that a letter is of no use to remember.
- * Each keeps its number, and that is what is saved.
- *
- * @param {HTMLElement} question
- */
+// Let the options stand in another order each time, lettered from the top, so that a letter is of no use to remember.
+// Each keeps its number, and that is what is saved.
+/** @param {HTMLElement} question */
 function shuffle(question) {
-  const rows = [...question.querySelectorAll(".quiz-option")];
-  const foot = question.querySelector(".quiz-foot");
+  const [rows, letters] = [".quiz-option", ".quiz-letter"].map((name) => [...question.querySelectorAll(name)]);
   shuffled(rows.length).forEach((option, position) => {
-    const letter = rows[option].querySelector(".quiz-letter");
-    if (letter) letter.textContent = "ABCDE"[position];
-    foot?.before(rows[option]);
+    letters[option].textContent = "ABCDE"[position];
+    question.querySelector(".quiz-foot")?.before(rows[option]);
   });
 }
 
-/**
- * The lesson of a card as a link: to its page where this is a page, or else to its notebook. For a prediction it names the
- * question, where JupyterLab finds the section.
- *
- * @param {Card} card
- */
+// The lesson of a card as a link: to its page where this is a page, or else to its notebook. For a prediction it names
+// the question, where JupyterLab finds the section.
+/** @param {Card} card */
 function linkOf({ lesson, title, question }) {
   const page = location.pathname.endsWith(".html");
   const link = linkTo(`${lesson}.${page ? "html" : "ipynb"}`, nameOf({ name: lesson, title }));
   if (question.kind === "prediction" && !page) link.hash = question.key;
   return link;
-}
-
-/**
- * A menu of all lessons and each of them.
- *
- * @param {Lesson[]} lessons
- * @param {() => void} changed
- */
-function choosing(lessons, changed) {
-  const label = make("label", "practice-from", "Questions from ");
-  const menu = make("select");
-  const single = lessons.map((lesson) => ({ value: lesson.name, text: nameOf(lesson) }));
-  const options = [{ value: "", text: "all lessons" }, ...single];
-  menu.append(...options.map((option) => Object.assign(make("option"), option)));
-  menu.addEventListener("change", changed);
-  label.append(menu);
-  return { label, menu };
 }
 
 /** @param {View} view */
@@ -161,26 +106,22 @@ function render({ model, el }) {
   let asking = new AbortController();
 
   el.classList.add("quiz", "quiz-is-check", "practice");
-  const { label, menu } = choosing(lessons, () => turn());
+  const menu = make("select");
+  menu.append(new Option("all lessons", ""), ...lessons.map((lesson) => new Option(nameOf(lesson), lesson.name)));
+  menu.addEventListener("change", () => turn());
+  const from = make("label", "practice-from", "Questions from ");
+  from.append(menu);
   const waiting = make("span", "quiz-score");
+  const top = make("div", "quiz-end");
+  top.append(from, waiting);
   const source = make("p", "practice-source");
   const place = make("div", "practice-question");
   const again = make("p", "practice-again");
   again.setAttribute("role", "status");
   const next = makeButton("practice-next quiz-clear", "Next question", () => turn(true));
-  const { element: overview, show } = progressOf(lessons, "Your progress");
-  const top = make("div", "quiz-end");
-  top.append(label, waiting);
-  el.append(
-    make("p", "quiz-kind", "Practice"),
-    top,
-    source,
-    place,
-    again,
-    next,
-    overview,
-    filing(cards, () => turn()),
-  );
+  const { element, show } = progressOf(lessons, "Your progress");
+  const filed = filing(cards, () => turn());
+  el.append(make("p", "quiz-kind", "Practice"), top, source, place, again, next, element, filed);
 
   const chosen = () => withAnswers(cards).filter(({ lesson }) => !menu.value || lesson === menu.value);
 
@@ -198,11 +139,9 @@ function render({ model, el }) {
     const queue = toAsk(chosen(), today());
     next.hidden = !queue.length;
     again.textContent = "";
-    if (!queue.length) {
-      source.textContent = doneFor(chosen(), today());
-      place.replaceChildren();
-      return;
-    }
+    place.replaceChildren();
+    source.textContent = doneFor(chosen(), today());
+    if (!queue.length) return;
     const card = pick(queue, asked);
     asked.push(card.place);
     const prediction = card.question.kind === "prediction";

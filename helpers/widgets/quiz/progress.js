@@ -4,21 +4,23 @@
 import "../keys.js";
 import { today } from "../answers.js";
 import { widget } from "../dress.js";
-import { make } from "../words.js";
+import { make } from "../text.js";
 import { cardsOf, countsOf, follow, inWords, some, withAnswers } from "./lessons.js";
 import { filing, linkTo, progressOf } from "./overview.js";
 
 /** @param {View} view */
 function render({ model, el }) {
-  /** @type {Lesson<Asked>[]} */
-  const lessons = model.get("lessons");
-  const cards = cardsOf(lessons);
+  const cards = cardsOf(model.get("lessons"));
   const ending = new AbortController();
   el.classList.add("quiz", "quiz-is-check", "practice");
   const all = make("p", "practice-all");
-  const { element: overview, show } = progressOf(lessons, "In each lesson");
-  const filed = filing(cards, () => {});
-  el.append(make("p", "quiz-kind", "Your progress"), all, overview, filed);
+  const { element, show } = progressOf(model.get("lessons"), "In each lesson");
+  el.append(
+    make("p", "quiz-kind", "Your progress"),
+    all,
+    element,
+    filing(cards, () => {}),
+  );
 
   follow(() => {
     const [answers, day] = [withAnswers(cards), today()];

@@ -1,18 +1,16 @@
 // Draws one question and keeps its answer: what the quizzes and the practice have in common.
 
 import { answer, followAnswer, forget, hasChanged, load, parse, placeOf } from "../answers.js";
-import { make, makeButton } from "../words.js";
+import { make, makeButton } from "../text.js";
 
 const CHANGED = "This question has changed since you answered it, so that answer is gone. Answer it again.";
 
+// One question. `changed` is called whenever its checked answer changes. An answer that is kept is shown, unless the
+// question is to be asked `fresh`, without a stored answer. `result()` says whether first and present answer are right.
 /**
- * One question. `changed` is called whenever its checked answer changes. An answer that is kept is shown, unless the
- * question is to be asked `fresh`, without a stored answer.
- *
  * @param {string} lesson
  * @param {Question} question
  * @param {{ number?: number, prediction?: boolean, changed: () => void, signal: AbortSignal, fresh?: boolean }} options
- * @returns {Asking}
  */
 export function ask(lesson, question, { number, prediction, changed, signal, fresh }) {
   const place = placeOf(lesson, question.key);
@@ -23,11 +21,7 @@ export function ask(lesson, question, { number, prediction, changed, signal, fre
 
   const element = make("fieldset", "quiz-question");
   element.append(make("legend", "quiz-prompt", (number ? `${number}. ` : "") + question.prompt));
-  if (question.code) {
-    const code = make("pre", "quiz-code");
-    code.textContent = question.code;
-    element.append(code);
-  }
+  if (question.code) element.append(Object.assign(make("pre", "quiz-code"), { textContent: question.code }));
 
   const rows = question.options.map((text, i) => {
     const row = make("label", "quiz-option");
@@ -53,10 +47,10 @@ export function ask(lesson, question, { number, prediction, changed, signal, fre
     button.disabled = choice < 0;
     const checked = record !== null && record.choice === choice;
     button.classList.toggle("quiz-done", checked);
-    const marked = record && (prediction || record.first !== record.choice);
+    const marked = record && (prediction || record.first !== record.choice) ? record.first : -1;
     rows.forEach(({ row, first }, i) => {
       delete row.dataset.result;
-      if (marked && record?.first === i) row.append(first);
+      if (marked === i) row.append(first);
       else first.remove();
     });
     feedback.replaceChildren();
@@ -80,17 +74,15 @@ export function ask(lesson, question, { number, prediction, changed, signal, fre
   }
 
   function check() {
-    const choice = chosen();
-    if (choice < 0) return;
+    if (chosen() < 0) return;
     fresh = false;
-    answer(place, question, choice);
+    answer(place, question, chosen());
   }
 
   // Together with another key, Enter runs the cell. By itself it must not go on to what has the focus afterwards.
   element.addEventListener("keydown", (event) => {
-    const { key, target, shiftKey, ctrlKey, altKey, metaKey } = event;
-    const onRadio = target instanceof HTMLInputElement && target.type === "radio";
-    if (key !== "Enter" || !onRadio || shiftKey || ctrlKey || altKey || metaKey) return;
+    const onRadio = event.target instanceof HTMLInputElement;
+    if (event.key !== "Enter" || !onRadio || event.shiftKey || event.ctrlKey || event.altKey || event.metaKey) return;
     event.preventDefault();
     check();
   });
@@ -103,12 +95,8 @@ export function ask(lesson, question, { number, prediction, changed, signal, fre
   };
 }
 
-/**
- * A button that asks before it forgets the answers of a lesson, "<lesson>/", or of all, "".
- *
- * @param {string} where
- * @param {string} words
- */
+// A button that asks before it forgets the answers of a lesson, "<lesson>/", or of all, "".
+/** @param {string} where @param {string} words */
 export function clearing(where, words) {
   const element = make("span", "quiz-clearing");
   /** @param {boolean} asking */

@@ -21,19 +21,16 @@ Text between backticks is shown as code. Nothing is ever read as HTML.
 
 import hashlib
 import json
-import pathlib
 import re
 import tomllib
+from pathlib import Path
 
-FOLDER = pathlib.Path(__file__).resolve().parents[2] / "lessons"
-KINDS = ("prediction", "check")
-MIN_OPTIONS = 3
-MAX_OPTIONS = 5
+FOLDER = Path(__file__).resolve().parents[2] / "lessons"
 
 
 def lesson_names(folder=FOLDER):
     """Names of the lessons that have a question file, sorted."""
-    return sorted(path.parent.name for path in pathlib.Path(folder).glob("*/questions.toml"))
+    return sorted(path.parent.name for path in Path(folder).glob("*/questions.toml"))
 
 
 def find_lesson(lesson, folder=FOLDER):
@@ -42,15 +39,11 @@ def find_lesson(lesson, folder=FOLDER):
     Raises ValueError, with the names that exist, if none or several fit.
     """
     names = lesson_names(folder)
-    if not isinstance(lesson, str) or not lesson:
-        raise ValueError(f"Quiz: lesson must be a name such as {_listed(names)}, got {lesson!r}")
-    if lesson in names:
+    fitting = [name for name in names if isinstance(lesson, str) and lesson and name.startswith(lesson)]
+    if lesson in fitting:
         return lesson
-    fitting = [name for name in names if name.startswith(lesson)]
-    if len(fitting) > 1:
-        raise ValueError(f"Quiz: {lesson!r} fits several lessons: {_listed(fitting)}; give more of the name")
-    if not fitting:
-        raise ValueError(f"Quiz: no lesson {lesson!r}; lessons with questions are {_listed(names)}")
+    if len(fitting) != 1:
+        raise ValueError(f"Quiz: lesson must name one of {', '.join(map(repr, fitting or names))}, got {lesson!r}")
     return fitting[0]
 
 
@@ -63,40 +56,26 @@ def read_questions(path):
 
     Raises ValueError naming file, question and fix for anything the format does not allow.
     """
-    path = pathlib.Path(path)
+    path = Path(path)
     file = f"{path.parent.name}/{path.name}" if path.name == "questions.toml" else path.name
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8-sig"))  # some editors begin with a mark
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{file}: not UTF-8 text ({error.reason}); save the file as UTF-8") from error
-    except tomllib.TOMLDecodeError as error:
-        raise ValueError(f"{file}: not valid TOML: {error}") from error
-
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ValueError(f"{file}: not valid TOML in UTF-8: {error}") from error
     _only_fields(table, ("title", "question"), file)
     title = _text(table, "title", file)
-    entries = _tables(table, "question", file)
-    if not entries:
-        raise ValueError(f"{file}: has no questions; add one that begins with [[question]]")
-
+    entries = _tables(table, "question", "question", file)
     questions = [_question(entry, f"{file}, question {i}") for i, entry in enumerate(entries, 1)]
-    seen = set()
-    for number, question in enumerate(questions, 1):
-        if question["key"] in seen:
-            raise ValueError(
-                f"{file}, question {number}: key {question['key']!r} is used twice; "
-                "give every question of a file its own key"
-            )
-        seen.add(question["key"])
+    keys = [question["key"] for question in questions]
+    if not keys or len(set(keys)) < len(keys):
+        raise ValueError(f"{file}: expected one or more [[question]], each with its own key, got the keys {keys}")
     return title, questions
 
 
 def all_lessons():
     """Of every lesson that has a question file: `name`, `title` and `questions`."""
-    lessons = []
-    for name in lesson_names():
-        title, questions = read_questions(FOLDER / name / "questions.toml")
-        lessons.append({"name": name, "title": title, "questions": questions})
-    return lessons
+    found = {name: read_questions(FOLDER / name / "questions.toml") for name in lesson_names()}
+    return [{"name": name, "title": title, "questions": questions} for name, (title, questions) in found.items()]
 
 
 def answer_keys(lesson):
@@ -116,45 +95,34 @@ def _question(entry, where):
     where = f"{where} ({key})"
     _only_fields(entry, ("key", "kind", "prompt", "code", "giveaway", "option"), where)
     kind = _text(entry, "kind", where)
-    if kind not in KINDS:
+    if kind not in ("prediction", "check"):
         raise ValueError(f"{where}: kind must be 'prediction' or 'check', got {kind!r}")
-    _check_giveaway(entry, kind, where)
+    if "giveaway" in entry:
+        _check_giveaway(entry["giveaway"], kind, where)
 
-    options = _tables(entry, "option", where)
-    if not MIN_OPTIONS <= len(options) <= MAX_OPTIONS:
-        raise ValueError(
-            f"{where}: has {len(options)} options, expected {MIN_OPTIONS} to {MAX_OPTIONS} [[question.option]]"
-        )
-    texts, whys, right = [], [], []
-    for number, option in enumerate(options):
-        there = f"{where}, option {number + 1}"
-        _only_fields(option, ("text", "right", "why"), there)
-        texts.append(_text(option, "text", there))
-        whys.append(_text(option, "why", there))
-        flag = option.get("right", False)
-        if not isinstance(flag, bool):
-            raise ValueError(f"{there}: right must be true or false without quotes, got {flag!r}")
-        if flag:
-            right.append(number)
-    if len(right) != 1:
-        raise ValueError(f"{where}: {len(right)} options have right = true, expected exactly 1")
-    if len(set(texts)) < len(texts):
-        raise ValueError(f"{where}: two options have the same text; make every option different")
+    options = _tables(entry, "option", "question.option", where)
+    for number, option in enumerate(options, 1):
+        _only_fields(option, ("text", "right", "why"), f"{where}, option {number}")
+    texts, whys = (
+        [_text(option, field, f"{where}, option {number}") for number, option in enumerate(options, 1)]
+        for field in ("text", "why")
+    )
+    right = [option.get("right", False) for option in options]
+    if not 3 <= len(set(texts)) == len(texts) <= 5:
+        raise ValueError(f"{where}: expected 3 to 5 [[question.option]] with different texts, got {texts}")
+    if any(not isinstance(flag, bool) for flag in right) or sum(right) != 1:
+        raise ValueError(f"{where}: expected right = true, without quotes, on exactly 1 option, got {right}")
 
     question = {"key": key, "kind": kind, "prompt": _text(entry, "prompt", where)}
     if "code" in entry:
         question["code"] = _text(entry, "code", where, backticks=False).strip("\n")
-    asked = json.dumps([question["prompt"], question.get("code"), texts, right])
-    question.update(options=texts, whys=whys, right=right[0])
-    question["mark"] = hashlib.sha256(asked.encode()).hexdigest()[:8]
-    return question
+    asked = json.dumps([question["prompt"], question.get("code"), texts, [right.index(True)]])
+    mark = hashlib.sha256(asked.encode()).hexdigest()[:8]
+    return question | {"options": texts, "whys": whys, "right": right.index(True), "mark": mark}
 
 
-def _check_giveaway(entry, kind, where):
+def _check_giveaway(patterns, kind, where):
     """Patterns for the tests: what would answer the question. They are not sent to the browser."""
-    if "giveaway" not in entry:
-        return
-    patterns = entry["giveaway"]
     if kind != "prediction":
         raise ValueError(f"{where}: giveaway belongs to predictions; take it out of this check")
     if not isinstance(patterns, list) or not patterns or not all(isinstance(p, str) and p for p in patterns):
@@ -174,25 +142,17 @@ def _only_fields(table, allowed, where):
 
 def _text(table, field, where, backticks=True):
     """The field's text. Missing, empty and other types are refused, and a backtick without its partner."""
-    if field not in table:
-        raise ValueError(f'{where}: {field} is missing; add {field} = "..."')
-    value = table[field]
+    value = table.get(field)
     if not isinstance(value, str) or not value.strip():
-        raise ValueError(f"{where}: {field} must be text between quotes and not empty, got {value!r}")
+        raise ValueError(f'{where}: {field} = "..." must be text between quotes and not empty, got {value!r}')
     if backticks and value.count("`") % 2:
         raise ValueError(f"{where}: {field} has a backtick without a partner; write `code` between two")
-    # Only code keeps its line breaks.
-    return " ".join(value.split()) if backticks else value
+    return " ".join(value.split()) if backticks else value  # only code keeps its line breaks
 
 
-def _tables(table, field, where):
-    """The list of tables under [[field]]; [] if there are none."""
+def _tables(table, field, heading, where):
+    """The list of tables under [[heading]]; [] if there are none."""
     value = table.get(field, [])
     if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
-        heading = "question" if field == "question" else f"question.{field}"
         raise ValueError(f"{where}: {field} must be written as [[{heading}]], got {value!r}")
     return value
-
-
-def _listed(names):
-    return ", ".join(repr(name) for name in names)

@@ -2,22 +2,19 @@
 
 import "../keys.js";
 import { widget } from "../dress.js";
-import { make } from "../words.js";
+import { make } from "../text.js";
 import { ask, clearing } from "./question.js";
 
-/**
- * "3 of 7 right, 2 to answer", and the first try apart as soon as an answer was changed.
- *
- * @param {Pick<Asking, "result">[]} asked
- */
+// "3 of 7 right, 2 to answer", and the first try apart as soon as an answer was changed.
+/** @param {Pick<ReturnType<typeof ask>, "result">[]} asked */
 export function scoreOf(asked) {
   const results = asked.map((question) => question.result()).filter((result) => result !== null);
-  /** @param {"first" | "now"} when */
-  const count = (when) => results.filter((result) => result[when]).length;
-  const changed = results.some(({ first, now }) => first !== now);
-  const [first, now, total] = [count("first"), count("now"), asked.length];
-  const open = total - results.length;
+  const first = results.filter((result) => result.first).length;
+  const now = results.filter((result) => result.now).length;
+  const total = asked.length;
+  const changed = results.some((result) => result.first !== result.now);
   const score = changed ? `first try ${first} of ${total}, now ${now} of ${total}` : `${now} of ${total} right`;
+  const open = total - results.length;
   return open ? `${score}, ${open} to answer` : score;
 }
 

@@ -1,6 +1,6 @@
 // What other scripts of a page leave for ours.
 
-declare var normalizationLessons: Lesson<Asked>[];
+declare var normalizationLessons: Lesson[];
 declare var lessonsKernel: string;
 
 declare const Reveal: {

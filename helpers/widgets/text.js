@@ -3,16 +3,7 @@
 // A number with an exponent or a sign in it, which a browser would break at the sign.
 const NUMBER = /(\d[\d.,]*e[-−+]?\d+)/i;
 
-/**
- * The text as nodes: code between backticks, and numbers that stay on one line.
- *
- * @param {string} text
- * @returns {Node[]}
- */
-export function pieces(text) {
-  return text.split("`").flatMap((piece, i) => (i % 2 ? [element("code", "", piece)] : unbroken(piece)));
-}
-
+// The text as nodes, in which numbers stay on one line.
 /** @param {string} text @returns {Node[]} */
 export function unbroken(text) {
   return text
@@ -28,19 +19,18 @@ function element(tag, className, text) {
   return made;
 }
 
+// An element of a class with a text, in which code stands between backticks.
 /**
- * An element of a class with a text.
- *
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
- * @param {string} [className]
- * @param {string} [text]
  * @returns {HTMLElementTagNameMap[Tag]}
  */
 export function make(tag, className = "", text = "") {
   const made = document.createElement(tag);
   if (className) made.className = className;
-  if (text) made.append(...pieces(text));
+  text.split("`").forEach((piece, i) => {
+    if (piece) made.append(...(i % 2 ? [element("code", "", piece)] : unbroken(piece)));
+  });
   return made;
 }
 
