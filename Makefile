@@ -3,7 +3,7 @@
 # with spaces.
 
 .DEFAULT_GOAL := help
-.PHONY: help env check edit edited merged lab reset test notebooks lesson site lite picture slides teaching class assignment grade references bundle lint test-class test-lowest test-python test-browser test-anywhere test-everything mutants bench lock clean
+.PHONY: help env check lab reset test notebooks site lite picture slides teaching class assignment grade references bundle lint test-class test-lowest test-python test-browser test-anywhere test-everything mutants bench lock clean
 
 ifeq ($(OS),Windows_NT)
 BIN := Scripts
@@ -32,7 +32,6 @@ unexport PYTHONDONTWRITEBYTECODE
 NEED_NPM := command -v npm >/dev/null || { echo "This needs Node with npm: install it and run the command again." >&2; exit 1; }
 
 LESSON ?=
-NAME ?=
 LAB_ARGS ?=
 TEST_ARGS ?=
 NOTEBOOKS ?=
@@ -67,15 +66,6 @@ env: ## create .venv from requirements.lock, or refresh it when that has changed
 check: env ## test all rules for one lesson, in half a minute; records it if it has changed (LESSON=05)
 	@$(STRICT) $(PY) -m tools.author.check "$(LESSON)"
 
-edit: env ## a lesson as a script of cells, in editing/ (LESSON=05)
-	@$(PY) -m tools.author.edit out "$(LESSON)"
-
-edited: env ## run the edited script and store it as the lesson, if all of its cells ran (LESSON=05)
-	@$(PY) -m tools.author.edit in "$(LESSON)"
-
-merged: env ## after a merge conflict in a lesson: join the texts of both sides, then run and store it (LESSON=05)
-	@$(PY) -m tools.author.edit merge "$(LESSON)"
-
 lab: env ## open the lessons in JupyterLab (LAB_ARGS="--port=9999" passes options on)
 	@$(PY) -m tools.learner.lab $(LAB_ARGS)
 
@@ -87,10 +77,7 @@ test: env ## all tests except those in a browser: helpers, tools, every cell of 
 
 notebooks: env ## run the lessons and store their outputs (NOTEBOOKS="notebooks/01_axis_intuition.ipynb")
 	@$(PY) -m tools.author.record $(NOTEBOOKS)
-	@$(PY) -m tools.author.new_lesson
-
-lesson: env ## begin a lesson: a notebook with every part, its questions, its exercises (NAME=04_layer_norm)
-	@$(PY) -m tools.author.new_lesson "$(NAME)"
+	@$(PY) -m tools.author.lists
 
 assignment: env ## a lesson's exercises for nbgrader, in assignments/ (LESSON=02; ASSIGNMENT_ARGS="--points 5")
 	@$(PY) -m tools.classroom.assignment "$(LESSON)" $(ASSIGNMENT_ARGS)

@@ -447,31 +447,6 @@ def test_an_unknown_extra_names_those_that_exist(bootstrap, capsys):
     assert "no extra 'browsr', only author, browser" in capsys.readouterr().err
 
 
-# ----------------------------------------------------------------------------------------------- a new lesson
-
-
-@pytest.fixture
-def lesson_tool():
-    return load_tool("new_lesson")
-
-
-def test_the_readmes_table_follows_from_the_lessons(lesson_tool):
-    assert lesson_tool.readme() == text_of("README.md"), "run `make notebooks`"
-
-
-@pytest.mark.parametrize("name", ["layer_norm", "4_layer_norm", "04", "04_Layer", "04 layer", "../04_x", "04_x.ipynb"])
-def test_a_bad_lesson_name_is_refused_in_words(lesson_tool, tmp_path, name):
-    with pytest.raises(
-        SystemExit, match="not the name of a lesson: use two digits and words, as in `make lesson NAME="
-    ):
-        lesson_tool.make_lesson(name, tmp_path)
-
-
-def test_a_lesson_whose_number_is_taken_is_refused(lesson_tool):
-    with pytest.raises(SystemExit, match="axis_intuition.* exists already: choose another number or name"):
-        lesson_tool.make_lesson("01_other_words")
-
-
 def test_names_of_tests_have_at_most_eight_words():
     texts = [path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py")]
     names = [name for text in texts for name in re.findall(r"^ *def test_(\w+)", text, re.MULTILINE)]

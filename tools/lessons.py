@@ -169,11 +169,11 @@ class Lesson:
 
     @cached_property
     def questions(self):
-        """{key: question} of its file of questions."""
+        """{key: question} of its file of questions; none while it has no file."""
         from helpers.widgets.quiz.questions import FOLDER, read_questions
 
-        _, questions = read_questions(FOLDER / self.name / "questions.toml")
-        return {question["key"]: question for question in questions}
+        path = FOLDER / self.name / "questions.toml"
+        return {question["key"]: question for question in read_questions(path)[1]} if path.exists() else {}
 
     @property
     def checks(self):

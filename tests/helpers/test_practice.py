@@ -96,9 +96,7 @@ def test_progress_is_sent_no_texts(practice):
             }
     assert progress.practice == "15_practice.ipynb"
     for text in progress._repr_mimebundle_()[0]["text/plain"], html.unescape(progress._as_html()):
-        assert all(
-            f"{each['name'][:2]} {each['title']}: {len(each['questions'])} q" in text for each in progress.lessons
-        )
+        assert all(f"{each['name'][:2]} {each['title']}" in text for each in progress.lessons)
     progress.close()
 
 
@@ -109,11 +107,8 @@ def test_twins_say_the_same_on_every_run(practice):
     again.close()
     assert metadata == {}
     assert repr(practice) == "Practice()"
-    count = sum(len(lesson["questions"]) for lesson in practice.lessons)
     for text in (data["text/plain"], html.unescape(data["text/html"])):
-        assert f"the {count} questions of {len(practice.lessons)} lessons" in text
-        for lesson in practice.lessons:
-            assert f"{lesson['name'][:2]} {lesson['title']}: {len(lesson['questions'])} questions" in text
+        assert all(f"{lesson['name'][:2]} {lesson['title']}" in text for lesson in practice.lessons)
 
 
 def test_markup_in_titles_is_escaped_in_html(practice):

@@ -110,10 +110,9 @@ class Practice(_OfAllLessons):
 
     def _lines(self):
         """What there is to practice, in one line and then a line for each lesson."""
-        count = sum(len(lesson["questions"]) for lesson in self.lessons)
         yield (
-            f"Practice: the {count} questions of {len(self.lessons)} lessons, those you missed first, then those that "
-            "are due, then new ones. It asks them in a trusted notebook in JupyterLab and needs no kernel."
+            "Practice: the questions of all lessons, those you missed first, then those that are due, then new ones. "
+            "It asks them in a trusted notebook in JupyterLab and needs no kernel."
         )
         yield from _lesson_lines(self.lessons)
 
@@ -148,7 +147,7 @@ class Progress(_OfAllLessons):
 
 def _lesson_lines(lessons):
     for lesson in lessons:
-        yield f"{lesson['name'][:2]} {lesson['title']}: {len(lesson['questions'])} questions"
+        yield f"{lesson['name'][:2]} {lesson['title']}"  # no counts: another question would change stored outputs
 
 
 def _number(index, questions):
