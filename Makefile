@@ -36,7 +36,6 @@ LAB_ARGS ?=
 TEST_ARGS ?=
 NOTEBOOKS ?=
 MUTANTS_ARGS ?=
-REFERENCES_ARGS ?=
 SITE_ARGS ?=
 LITE_ARGS ?=
 TEACHING_ARGS ?=
@@ -87,7 +86,7 @@ grade: env ## run a folder of submitted notebooks and write a table, without nbg
 
 references: env ## run the frameworks of lesson 13 and store what they answer (UV_TORCH_BACKEND=cpu: PyTorch without CUDA)
 	@$(FIND) "$$python" tools/bootstrap.py --extra frameworks
-	@$(PY) -m tools.author.references $(REFERENCES_ARGS)
+	@$(PY) -m tools.author.references
 
 site: env ## the lessons as web pages in site/, which need no kernel and no network (needs Node)
 	@$(NEED_NPM)
@@ -163,7 +162,7 @@ test-class: env ## a class of three scripted students on a JupyterHub, and their
 	$(STRICT) $(PY) -m pytest tests/classroom tests/tools/test_class.py -n 2 --dist loadscope $(TEST_ARGS)
 
 bench: env ## measure the speeds and sizes that the lessons promise; stores nothing
-	@OMP_NUM_THREADS=1 $(PY) -m tools.author.bench $(BENCH_ARGS)
+	@OMP_NUM_THREADS=1 $(PY) -m tools.author.bench
 
 lock: env ## resolve pyproject.toml into requirements.lock (LOCK_ARGS="--upgrade" takes new versions)
 	@$(PY) -m uv pip compile pyproject.toml --extra author --universal --generate-hashes \

@@ -240,7 +240,7 @@ def test_a_failing_check_stops_nbclient_and_recording(tmp_path):
     before = planted.read_bytes()
     result = run_record(planted, tiny)
     assert result.returncode == 1
-    assert "planted.ipynb, cell 2 of 2 (In [2]): # one is two" in result.stderr
+    assert "planted.ipynb, cell 2 of 2: # one is two" in result.stderr
     assert "AssertionError" in result.stderr
     assert planted.read_bytes() == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["planted.ipynb", "tiny.ipynb"]
@@ -249,4 +249,4 @@ def test_a_failing_check_stops_nbclient_and_recording(tmp_path):
     assert b"IntSliderModel" in first and b'"one\\n"' in first
     again = run_record(tiny)
     assert (again.returncode, tiny.read_bytes()) == (0, first), again.stderr
-    assert "2 cells" in again.stdout and "unchanged" in again.stdout
+    assert "unchanged" in again.stdout

@@ -16,24 +16,18 @@ from tools.lessons import ROOT, LessonError, original_of
 # Of these, the tests whose ids name the lesson or one of its exercises, and those that concern all lessons at once.
 TESTS = ["tests/lessons", "tests/helpers/test_quiz.py", "tests/helpers/test_exercises.py", "tests/tools/test_lists.py"]
 ALSO = ["test_claims", "test_lists"]
-MOST_LINES = 10
 
 
 def changed_cells(before, after):
-    """One line for every cell that now puts out another text, pixels aside."""
-    was = {cell.id: texts(cell) for cell in before.cells if cell.cell_type == "code"}
-    for index, cell in enumerate(after.cells):
-        if cell.cell_type == "code" and was.get(cell.id) != texts(cell):
-            yield f"    {record.where(after, 'the lesson', index)}"
+    """A line for every cell that now puts out another text, pixels aside."""
 
+    def texts(cell):
+        outputs = cell.get("outputs", [])
+        return [output.get("text") or output.get("data", {}).get("text/plain") for output in outputs]
 
-def texts(cell):
-    """What a reader reads of the outputs."""
-    found = []
-    for output in cell.outputs:
-        data = output.get("data", {})
-        found.append(output.get("text") or {mime: data[mime] for mime in data if mime.startswith("text/")})
-    return found
+    was = {cell.id: texts(cell) for cell in before.cells}
+    changed = [k for k, cell in enumerate(after.cells) if was.get(cell.id, []) != texts(cell)]
+    return [f"    {record.where(after, 'the lesson', index)}" for index in changed]
 
 
 def tests_of(lesson):
@@ -47,11 +41,8 @@ def check(lesson):
     """Whether everything holds; prints what it does. All steps run, so that one call says everything."""
     before = record.read_notebook(lesson)
     recorded = not record.record_all([lesson])
-    changed = list(changed_cells(before, record.read_notebook(lesson)))
-    if changed:
-        print("Cells whose output changed:", *changed[:MOST_LINES], sep="\n")
-    if len(changed) > MOST_LINES:
-        print(f"    and {len(changed) - MOST_LINES} more")
+    if changed := changed_cells(before, record.read_notebook(lesson)):
+        print("Cells whose output changed:", *changed, sep="\n")
     if recorded:
         lists.main()
     own = [str(lesson), str(ROOT / "helpers" / "lessons" / lesson.stem)]

@@ -27,14 +27,7 @@ from tools.lessons import ROOT, VIEW, write_atomically
 CELL_TIMEOUT = 120  # seconds; the lessons' own budget is 2 s a cell, this only ends a cell that hangs
 KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 # Without the Python version: it would change with every author's machine and nothing reads it.
-LANGUAGE_INFO = {
-    "codemirror_mode": {"name": "ipython", "version": 3},
-    "file_extension": ".py",
-    "mimetype": "text/x-python",
-    "name": "python",
-    "nbconvert_exporter": "python",
-    "pygments_lexer": "ipython3",
-}
+LANGUAGE_INFO = {"file_extension": ".py", "mimetype": "text/x-python", "name": "python", "pygments_lexer": "ipython3"}
 WIDGET_STATE = "application/vnd.jupyter.widget-state+json"
 MODEL_ID = re.compile(r"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])")
 REFERENCE = re.compile(r"IPY_MODEL_([0-9a-f]{32})(?![0-9a-f])")
@@ -71,21 +64,18 @@ def execute(nb, folder, name):
         record_timing=False,
         on_cell_start=lambda cell, cell_index: current.update(index=cell_index),
     )
-    one_thread = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS")}
+    settings = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "HELPERS_STRICT": "1", "PYTHONHASHSEED": "0"}
     with tempfile.TemporaryDirectory(prefix="record-ipython-") as empty:  # no start-up files, no profile
-        personal = {"HELPERS_STRICT": "1", "PYTHONHASHSEED": "0", "IPYTHONDIR": empty}
         try:
-            client.execute(env={**os.environ, **one_thread, **personal})
+            client.execute(env={**os.environ, **settings, "IPYTHONDIR": empty})
         except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
             raise RecordError(f"{where(nb, name, current['index'])}\n{plain_traceback(error)}") from None
 
 
 def where(nb, name, index):
-    """`name, cell 7 of 31 (In [3]): first line of its source`"""
-    cell = nb.cells[index]
-    count = sum(1 for c in nb.cells[: index + 1] if c.cell_type == "code" and c.source.strip())
-    line = next((line for line in cell.source.splitlines() if line.strip()), "").strip()
-    return f"{name}, cell {index + 1} of {len(nb.cells)} (In [{count}]): {line}"
+    """`name, cell 7 of 31: first line of its source`"""
+    line = next((line for line in nb.cells[index].source.splitlines() if line.strip()), "").strip()
+    return f"{name}, cell {index + 1} of {len(nb.cells)}: {line}"
 
 
 def plain_traceback(error):
@@ -284,17 +274,15 @@ def record_all(paths):
     os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"  # not a kernel of the same name in the home folder
     failed = []
     for path in paths:
-        print(f"{path.name:36s} ", end="", flush=True)
         start = time.perf_counter()
         try:
             outcome = record(path)
         except (RecordError, OSError, ValueError) as error:
             failed.append(path)
-            print("failed, not overwritten", flush=True)
             print(error, file=sys.stderr, flush=True)
-            continue
-        cells, seconds = len(read_notebook(path).cells), time.perf_counter() - start
-        print(f"{cells:3d} cells  {seconds:5.1f} s  {path.stat().st_size / 1000:4.0f} kB  {outcome}", flush=True)
+            outcome = "failed, not overwritten"
+        seconds = time.perf_counter() - start
+        print(f"{path.name:36s} {seconds:5.1f} s  {path.stat().st_size / 1000:4.0f} kB  {outcome}", flush=True)
     return failed
 
 
