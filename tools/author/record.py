@@ -79,9 +79,9 @@ def where(nb, name, index):
 
 
 def plain_traceback(error):
-    """The traceback without terminal colors, at most its last 30 lines."""
-    text = re.sub(r"\x1b\[[0-9;]*m", "", getattr(error, "traceback", "") or str(error))
-    return "\n".join(text.strip().splitlines()[-30:])
+    """The lines at which it was raised and what it says, without terminal colors."""
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", getattr(error, "traceback", "") or str(error)).strip().splitlines()
+    return "\n".join([line for line in lines if re.match("-+> ", line)] + lines[-1:])
 
 
 def normalize(nb):
