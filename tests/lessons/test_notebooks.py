@@ -310,7 +310,7 @@ def test_a_broken_rule_says_what_to_do(old, new, said):
     assert said in "\n".join(broken(LESSONS[5], nb))
 
 
-def test_a_copy_of_the_template_is_told_what_it_lacks():
+def test_the_template_is_told_what_it_lacks():
     said = "\n".join(broken(ROOT / "notebooks" / "17_x.ipynb", read(ROOT / "tools" / "author" / "template.ipynb")))
     wanted = ["number of sections: 1; ", "replace TODO", "cells tagged exercise: 1, ", "17_x/questions.toml"]
     assert [words for words in wanted if words not in said] == []
