@@ -214,9 +214,6 @@ def test_make_alone_lists_every_command(house):
     "target",
     [
         "check",
-        "edit",
-        "edited",
-        "merged",
         "lab",
         "test",
         "notebooks",
