@@ -60,7 +60,7 @@ def check_between(name, value, low, high):
     """Check that every entry of `value` lies between `low` and `high`, both included.
 
     The line shows what was measured and the bounds. Only the bounds decide: the measured digits may differ
-    between processors, so the comparison of stored outputs leaves them out (`tools/author/measured.cfg`). `low`
+    between processors, so the comparison of stored outputs leaves them out (`tests/measured.cfg`). `low`
     may be -np.inf or `high` np.inf, but not both. NaN is never between. What cannot be compared is a FAIL, not an
     error.
     """

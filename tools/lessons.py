@@ -35,15 +35,17 @@ class LessonError(Exception):
 
 
 def text(value):
-    """Files hold text as a list of lines or as one string."""
+    """A text as one string; files hold a list of lines or one string."""
     return value if isinstance(value, str) else "".join(value)
 
 
 def tags_of(cell):
+    """What an author calls a cell: setup, picture, exercise, solution, answer."""
     return cell["metadata"].get("tags", [])
 
 
 def is_hidden(cell):
+    """Whether the cell's source is folded."""
     return bool(cell["metadata"].get("jupyter", {}).get("source_hidden"))
 
 
@@ -77,13 +79,16 @@ class Part:
 
     @property
     def text(self):
+        """The heading and what stands under it."""
         return "\n".join(self.lines)
 
     @property
     def code(self):
+        """The source of its code cells."""
         return "\n".join(text(cell["source"]) for cell in self.cells)
 
     def tagged(self, tag):
+        """Its code cells with a tag."""
         return [cell for cell in self.cells if tag in tags_of(cell)]
 
 
@@ -147,12 +152,10 @@ class Lesson:
             raise LessonError(f"{name}.ipynb must begin with '# NN Title: question?'.")
         self.number, self.title, question = heading.groups()
         self.question = question or ""
-        self.minutes, self.homework_minutes = (found and int(found) for found in self.times)
-
-    @property
-    def times(self):
-        found = TIME.search(self.first)
-        return found.groups() if found else (None, None)
+        times = TIME.search(self.first)
+        self.minutes, self.homework_minutes = (
+            (found and int(found) for found in times.groups()) if times else (None, None)
+        )
 
     @property
     def promise(self):
@@ -161,19 +164,21 @@ class Lesson:
 
     @property
     def goals(self):
+        """The list of what one will be able to do."""
         return self.first.partition("**You will be able to**")[2].partition("**You need**")[0].strip()
 
     @property
     def needs(self):
+        """The lessons that come before."""
         return self.first.partition("**You need**")[2].partition("**Time**")[0].strip()
 
     @cached_property
     def questions(self):
-        """{key: question} of its file of questions."""
+        """{key: question} of its file of questions; none while it has no file."""
         from helpers.widgets.quiz.questions import FOLDER, read_questions
 
-        _, questions = read_questions(FOLDER / self.name / "questions.toml")
-        return {question["key"]: question for question in questions}
+        path = FOLDER / self.name / "questions.toml"
+        return {question["key"]: question for question in read_questions(path)[1]} if path.exists() else {}
 
     @property
     def checks(self):
@@ -186,6 +191,7 @@ class Lesson:
 
     @property
     def core(self):
+        """The parts of the core path."""
         return [part for part in self.parts if part.core]
 
     def section(self, title):
@@ -199,10 +205,12 @@ class Lesson:
 
 
 def read_lesson(path):
+    """The lesson in a file."""
     return Lesson(path.stem, json.loads(path.read_text(encoding="utf-8")))
 
 
 def all_lessons(root=ROOT):
+    """Every lesson, in order."""
     return [read_lesson(path) for path in sorted((root / "notebooks").glob("*.ipynb"))]
 
 

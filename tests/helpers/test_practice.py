@@ -120,10 +120,7 @@ def test_twins_name_every_lesson_on_every_run(kind):
     assert metadata == {}
     assert data["text/plain"] == again._repr_mimebundle_()[0]["text/plain"]
     for text in (data["text/plain"], html.unescape(data["text/html"])):
-        for lesson in widget.lessons:
-            assert f"{lesson['name'][:2]} {lesson['title']}: {len(lesson['questions'])} questions" in text
-    count = sum(len(lesson["questions"]) for lesson in widget.lessons)
-    assert kind is Progress or f"the {count} questions of {len(widget.lessons)} lessons" in data["text/plain"]
+        assert all(f"{lesson['name'][:2]} {lesson['title']}" in text for lesson in widget.lessons)
     widget.lessons = [{"name": "77_x", "title": "<img src=x onerror=alert(1)>", "questions": []}]
     assert "<img" not in widget._repr_mimebundle_()[0]["text/html"]
     widget.close()

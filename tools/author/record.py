@@ -3,14 +3,14 @@
     python -m tools.author.record                          every notebook in notebooks/
     python -m tools.author.record notebooks/01*.ipynb      only these
 
-A notebook is overwritten only when all of its cells ran. Others that show a changed question (00 and 15 show something
-of every lesson) are then recorded, too. Two runs give the same bytes: execution counts,
-widget model ids and metadata do not depend on the clock, the machine, the editor or an earlier run. What check_between
-measures does, so its stored line stays if nothing else in its output has changed, and its value only a little.
+A notebook is overwritten only when all of its cells ran. A lesson that nobody touched keeps every byte: what is stored
+does not depend on the clock, the processor, the editor, an earlier run, or other cells.
 """
 
 import argparse
+import base64
 import hashlib
+import io
 import json
 import os
 import re
@@ -22,26 +22,19 @@ from pathlib import Path
 
 import nbformat
 
-from tools.author import stale
+from tools.lessons import ROOT, VIEW, write_atomically
 
-ROOT = Path(__file__).resolve().parents[2]
 CELL_TIMEOUT = 120  # seconds; the lessons' own budget is 2 s a cell, this only ends a cell that hangs
 KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 # Without the Python version: it would change with every author's machine and nothing reads it.
-LANGUAGE_INFO = {
-    "codemirror_mode": {"name": "ipython", "version": 3},
-    "file_extension": ".py",
-    "mimetype": "text/x-python",
-    "name": "python",
-    "nbconvert_exporter": "python",
-    "pygments_lexer": "ipython3",
-}
+LANGUAGE_INFO = {"file_extension": ".py", "mimetype": "text/x-python", "name": "python", "pygments_lexer": "ipython3"}
 WIDGET_STATE = "application/vnd.jupyter.widget-state+json"
-WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 MODEL_ID = re.compile(r"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])")
 REFERENCE = re.compile(r"IPY_MODEL_([0-9a-f]{32})(?![0-9a-f])")
-NUMBER = re.compile(r"-?\d[\d.]*(?:e[+-]\d+)?")
-SAME_LINE = re.compile(r"\n(?! {7})")  # what follows seven spaces continues the line before it
+MEASURED = ROOT / "tests" / "measured.cfg"
+KEPT_METADATA = ("discussion", "jp-MarkdownHeadingCollapsed", "slideshow", "tags")
+LONG = 1000  # characters of a widget model that stand on one line
+OPENED = (WIDGET_STATE, "state", "lessons")  # what has a line for each entry, if it is long
 
 
 class RecordError(Exception):
@@ -71,50 +64,44 @@ def execute(nb, folder, name):
         record_timing=False,
         on_cell_start=lambda cell, cell_index: current.update(index=cell_index),
     )
-    one_thread = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS")}
+    settings = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "HELPERS_STRICT": "1", "PYTHONHASHSEED": "0"}
     with tempfile.TemporaryDirectory(prefix="record-ipython-") as empty:  # no start-up files, no profile
-        personal = {"HELPERS_STRICT": "1", "PYTHONHASHSEED": "0", "IPYTHONDIR": empty}
         try:
-            client.execute(env={**os.environ, **one_thread, **personal})
+            client.execute(env={**os.environ, **settings, "IPYTHONDIR": empty})
         except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
             raise RecordError(f"{where(nb, name, current['index'])}\n{plain_traceback(error)}") from None
 
 
 def where(nb, name, index):
-    """`name, cell 7 of 31 (In [3]): first line of its source`"""
-    cell = nb.cells[index]
-    count = sum(1 for c in nb.cells[: index + 1] if c.cell_type == "code" and c.source.strip())
-    line = next((line for line in cell.source.splitlines() if line.strip()), "").strip()
-    return f"{name}, cell {index + 1} of {len(nb.cells)} (In [{count}]): {line}"
+    """`name, cell 7 of 31: first line of its source`"""
+    line = next((line for line in nb.cells[index].source.splitlines() if line.strip()), "").strip()
+    return f"{name}, cell {index + 1} of {len(nb.cells)}: {line}"
 
 
 def plain_traceback(error):
-    """The traceback without terminal colors, at most its last 30 lines."""
-    text = re.sub(r"\x1b\[[0-9;]*m", "", getattr(error, "traceback", "") or str(error))
-    return "\n".join(text.strip().splitlines()[-30:])
+    """The lines at which it was raised and what it says, without terminal colors."""
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", getattr(error, "traceback", "") or str(error)).strip().splitlines()
+    return "\n".join([line for line in lines if re.match("-+> ", line)] + lines[-1:])
 
 
 def normalize(nb):
     """Bring an executed notebook into its normal form, in place, and return it.
 
-    Of a cell's metadata only its tags, a folded source and a section's question for the class stay.
+    Every cell counts as the first that was executed, so that an inserted cell changes no line of another.
     """
-    count = 0
     for cell in nb.cells:
-        folded = cell.metadata.get("jupyter", {}).get("source_hidden")
-        tags = cell.metadata.get("tags")
-        discussion = cell.metadata.get("discussion")
-        metadata = ({"jupyter": {"source_hidden": True}} if folded else {}) | ({"tags": tags} if tags else {})
-        cell.metadata = nbformat.from_dict(metadata | ({"discussion": discussion} if discussion else {}))
+        kept = {key: cell.metadata[key] for key in KEPT_METADATA if cell.metadata.get(key)}
+        if cell.metadata.get("jupyter", {}).get("source_hidden"):
+            kept["jupyter"] = {"source_hidden": True}
+        cell.metadata = nbformat.from_dict(kept)
         if cell.cell_type != "code":
             continue
-        count += bool(cell.source.strip())
-        cell.execution_count = count if cell.source.strip() else None
+        cell.execution_count = 1 if cell.source.strip() else None
         cell.outputs = merge_streams(cell.outputs)
         for output in cell.outputs:
             output.pop("transient", None)
             if output.output_type == "execute_result":
-                output.execution_count = count
+                output.execution_count = 1
     widgets = nb.metadata.get("widgets", {}).get(WIDGET_STATE, {}).get("state", {})
     nb.metadata = nbformat.from_dict({"kernelspec": KERNELSPEC, "language_info": LANGUAGE_INFO})
     number_widgets(nb, widgets)
@@ -136,15 +123,15 @@ def without_measured(text):
     """The text without the digits that nbval leaves out of its comparison, and in long lines."""
     from nbval.plugin import get_sanitize_patterns
 
-    for pattern, replacement in get_sanitize_patterns((Path(__file__).parent / "measured.cfg").read_text("ascii")):
+    for pattern, replacement in get_sanitize_patterns(MEASURED.read_text("ascii")):
         text = re.sub(pattern, replacement, text)
     return text
 
 
-def keep_measured(nb, stored):
-    """Give `nb` the stored text of each output in which nothing but check_between's values moved, and these little.
+def keep_stored(nb, stored):
+    """Give `nb` the stored output of an unchanged cell where only what depends on the processor differs.
 
-    A text whose cell or other lines have changed is taken whole: half of it would contradict the other half.
+    That is the last digits that check_between has measured, as long as its checks pass, and single pixels.
     """
     before = {cell.id: cell for cell in stored.cells}
     for cell in nb.cells:
@@ -153,25 +140,30 @@ def keep_measured(nb, stored):
             continue
         for new, old in zip(cell.get("outputs", []), same.get("outputs", []), strict=False):
             if new.output_type == old.output_type == "stream":
-                lines, old_lines = SAME_LINE.split(new.text), SAME_LINE.split(old.text)
-                if len(lines) == len(old_lines) and all(map(hardly_moved, lines, old_lines)):
+                if without_measured(new.text) == without_measured(old.text):
                     new.text = old.text
+            elif same_picture(old.get("data", {}).get("image/png"), new.get("data", {}).get("image/png")):
+                new.data["image/png"] = old.data["image/png"]
+                new.metadata.update({key: old.metadata[key] for key in ("drawn",) if key in old.metadata})
 
 
-def hardly_moved(new, old):
-    """Whether two lines are the same, or differ in numbers that moved by at most a tenth of the largest one."""
-    if new == old or without_measured(new) != without_measured(old):
-        return new == old
-    numbers, old_numbers = ([float(n) for n in NUMBER.findall(line.rpartition(": ")[2])] for line in (new, old))
-    largest = max(map(abs, numbers + old_numbers))
-    moved = [abs(a - b) for a, b in zip(numbers, old_numbers, strict=True)]
-    return max(moved) <= largest / 10
+def same_picture(old, new):
+    """Whether at most one pixel in 50 000 of two PNGs in base64 looks different."""
+    if not old or not new or old == new:
+        return False
+    import numpy as np
+    from PIL import Image
+
+    pictures = [Image.open(io.BytesIO(base64.b64decode(png))).convert("RGB") for png in (old, new)]
+    old, new = (np.asarray(picture, dtype=int) for picture in pictures)
+    return old.shape == new.shape and (np.abs(old - new).max(axis=2) > 20).mean() <= 1 / 50_000
 
 
 def number_widgets(nb, models):
     """Keep only the widget models a reader can meet, under ids that follow from the cells that show them.
 
-    Kept are the displayed models, everything they refer to, and the links between kept models.
+    Kept are the displayed models, everything they refer to, and the links between kept models; of their numbers nine
+    digits, which are the same on every processor.
     """
     new_ids = stable_ids(nb, models)
     if not new_ids:
@@ -179,7 +171,7 @@ def number_widgets(nb, models):
     state = {key: without_nulls(models[key]) for key in new_ids}
     nb.metadata["widgets"] = {WIDGET_STATE: {"state": state, "version_major": 2, "version_minor": 0}}
     renamed = MODEL_ID.sub(lambda found: new_ids.get(found[0], found[0]), json.dumps(nb))
-    nb.update(nbformat.from_dict(json.loads(renamed)))
+    nb.update(nbformat.from_dict(json.loads(renamed, parse_float=lambda digits: float(f"{float(digits):.9g}"))))
 
 
 def stable_ids(nb, models):
@@ -216,8 +208,8 @@ def models_shown_in(cell, models):
                 follow(reference)
 
     for output in cell.get("outputs", []):
-        if WIDGET_VIEW in output.get("data", {}):
-            follow(output.data[WIDGET_VIEW]["model_id"])
+        if VIEW in output.get("data", {}):
+            follow(output.data[VIEW]["model_id"])
     return list(found)
 
 
@@ -244,81 +236,61 @@ def notebook_bytes(nb):
     return (layout(json.loads(nbformat.writes(nb))) + "\n").encode("utf-8")
 
 
-def layout(value, indent=0, width=0):
-    """JSON as nbformat writes it; in the widget state, what fits into 1000 characters stands on one line."""
+def layout(value, indent=0, key="", in_widgets=False):
+    """JSON as nbformat writes it; in the widget state, a small model is one line, and so is each part of a large one.
+
+    Of the questions of all lessons, each lesson is a line.
+    """
     flat = json.dumps(value, ensure_ascii=False, sort_keys=True)
-    if not value or not isinstance(value, (dict, list)) or len(flat) <= width:
+    in_widgets = in_widgets or key == WIDGET_STATE
+    opened = len(flat) > LONG and (key in OPENED or MODEL_ID.fullmatch(key)) if in_widgets else True
+    if not value or not isinstance(value, (dict, list)) or not opened:
         return flat
     if isinstance(value, list):
-        items = [layout(item, indent + 1, width) for item in value]
+        items = [layout(item, indent + 1, "", in_widgets) for item in value]
     else:
-        widths = {WIDGET_STATE: 1000}
         pairs = sorted(value.items())
-        items = [f"{json.dumps(key)}: {layout(item, indent + 1, widths.get(key, width))}" for key, item in pairs]
+        items = [f"{json.dumps(name)}: {layout(item, indent + 1, name, in_widgets)}" for name, item in pairs]
     line = "\n" + " " * indent
     return flat[0] + line + " " + f",{line} ".join(items) + line + flat[-1]
 
 
-def record(path, nb=None):
-    """Re-execute one notebook, or `nb` in its place, and return what happened; on RecordError nothing was written."""
+def record(path):
+    """Re-execute one notebook and return what happened; on RecordError nothing was written."""
     path = Path(path)
-    stored = read_notebook(path)
-    nb = nb or read_notebook(path)
+    stored, nb = read_notebook(path), read_notebook(path)
     execute(nb, path.resolve().parent, path.name)
     normalize(nb)
-    keep_measured(nb, stored)
+    keep_stored(nb, stored)
     data = notebook_bytes(nb)
     if data == path.read_bytes():
         return "unchanged"
-    new = path.with_suffix(".recording.tmp")  # replaced in one step: an interruption leaves the old one whole
-    new.write_bytes(data)
-    os.replace(new, path)
+    write_atomically(path, data)
     return "written"
 
 
-def record_all(paths, edited=None):
-    """Record notebooks one after the other, a line for each; return those that failed.
-
-    `edited` is a notebook that takes the place of the stored one, if there is only one path.
-    """
+def record_all(paths):
+    """Record notebooks one after the other, a line for each; return those that failed."""
     os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"  # not a kernel of the same name in the home folder
     failed = []
     for path in paths:
-        print(f"{path.name:36s} ", end="", flush=True)
         start = time.perf_counter()
         try:
-            outcome = record(path, edited)
+            outcome = record(path)
         except (RecordError, OSError, ValueError) as error:
             failed.append(path)
-            print("failed, not overwritten", flush=True)
             print(error, file=sys.stderr, flush=True)
-            continue
-        cells, seconds = len(read_notebook(path).cells), time.perf_counter() - start
-        print(f"{cells:3d} cells  {seconds:5.1f} s  {path.stat().st_size / 1000:4.0f} kB  {outcome}", flush=True)
+            outcome = "failed, not overwritten"
+        seconds = time.perf_counter() - start
+        print(f"{path.name:36s} {seconds:5.1f} s  {path.stat().st_size / 1000:4.0f} kB  {outcome}", flush=True)
     return failed
-
-
-def record_others(failed=()):
-    """Record what else shows a question that has changed; return those that failed."""
-    try:
-        others = [path for path, _ in stale.stale_notebooks(ROOT) if path not in failed]
-    except ValueError as error:  # a file of questions breaks the format; the message says where
-        print(error, file=sys.stderr, flush=True)
-        return ["the questions"]
-    if not others:
-        return []
-    print("These lessons show a question that has changed, so they are recorded, too:", flush=True)
-    return record_all(others)
 
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("notebooks", nargs="*", type=Path, help="default: every notebook in notebooks/")
     notebooks = parser.parse_args(arguments).notebooks or sorted((ROOT / "notebooks").glob("*.ipynb"))
-    failed = record_all(notebooks)
-    if any(path.resolve().parent == ROOT / "notebooks" for path in notebooks):
-        failed += record_others(failed)
-    return 1 if failed else 0
+    return 1 if record_all(notebooks) else 0
 
 
 if __name__ == "__main__":

@@ -1,31 +1,25 @@
 """Run the norms of each installed framework and store what they answered, for lesson 13 and the tests.
 
-    python -m tools.author.references            measure what is installed, say what changed, store it
-    python -m tools.author.references --check    store nothing; the exit status says whether anything changed
-
-The frameworks are PyTorch, Keras 3, Flax and TensorFlow. Nothing is read from their documentation or their default
-arguments: every stored value is an output, a gradient, a buffer or a shape. A framework that is not installed keeps
-the values it has, and a value that differs only by rounding keeps its stored digits.
+The frameworks are PyTorch, Keras 3 on TensorFlow, Flax and TensorFlow. Nothing is read from their documentation or
+their default arguments: every stored value is an output, a gradient, a buffer or a shape. A framework that is not
+installed keeps the values it has, and a value that differs only by rounding keeps its stored digits.
 """
 
-import argparse
 import hashlib
 import json
 import os
 import re
-import sys
 import warnings
 from importlib import metadata
 from importlib.util import find_spec
-from pathlib import Path
 
 import numpy as np
 
-ROOT = Path(__file__).resolve().parents[2]
+from tools.lessons import ROOT
+
 STORED = ROOT / "helpers" / "data" / "frameworks.json"
 PACKAGES = {"pytorch": "torch", "keras": "keras", "flax": "flax", "tensorflow": "tensorflow"}
 NORMS = ("batch_norm", "layer_norm", "group_norm", "instance_norm", "rms_norm")
-BACKENDS = {"tensorflow": "tensorflow", "jax": "jax", "torch": "torch"}  # of Keras: name and package
 GROUPS = 2
 CALLS = 100  # of a layer under spectral norm, which takes one step of power iteration in each
 TOLERANCE = 2e-5  # float32 sums in another order stay below it, every convention is above it
@@ -126,15 +120,14 @@ class PyTorch:
 
 
 class Keras:
-    """keras.layers, channels last; the gradients come from the backend, which is TensorFlow unless it is missing."""
+    """keras.layers, channels last; the gradients come from TensorFlow, its backend."""
 
     def __init__(self):
-        os.environ.setdefault("KERAS_BACKEND", backends()[0])
+        os.environ["KERAS_BACKEND"] = "tensorflow"
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
         import keras
 
         self.keras = keras
-        self.backend = keras.backend.backend()
 
     def layer(self, norm, groups=GROUPS, **options):
         layers = self.keras.layers
@@ -164,32 +157,14 @@ class Keras:
         layer.set_weights(values)
 
     def gradients(self, layer, x, dy, training):
-        weights = layer.trainable_variables
-        if self.backend == "tensorflow":
-            import tensorflow as tf
+        import tensorflow as tf
 
-            x = tf.constant(x)
-            with tf.GradientTape() as tape:
-                tape.watch(x)
-                y = layer(x, **training)
-            parts = [y, *tape.gradient(y, [x, *(w.value for w in weights)], tf.constant(dy))]
-        elif self.backend == "jax":
-            import jax
-
-            others = [w.value for w in layer.non_trainable_variables]
-
-            def stateless(x, weights):
-                return layer.stateless_call(weights, others, x, **training)[0]
-
-            y, back = jax.vjp(stateless, x, [w.value for w in weights])
-            dx, dweights = back(dy)
-            parts = [y, dx, *dweights]
-        else:
-            x = self.keras.ops.convert_to_tensor(x).requires_grad_(True)
+        x = tf.constant(x)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
             y = layer(x, **training)
-            y.backward(self.keras.ops.convert_to_tensor(dy))
-            parts = [y, x.grad, *(w.value.grad for w in weights)]
-        return [np.array(self.keras.ops.convert_to_numpy(part)) for part in parts]
+        parts = [y, *tape.gradient(y, [x, *(w.value for w in layer.trainable_variables)], tf.constant(dy))]
+        return [part.numpy() for part in parts]
 
     def running(self, batch):
         layer = self.layer("batch_norm")
@@ -225,7 +200,7 @@ class Keras:
 
 
 class Flax:
-    """flax.nnx, channels last. flax.linen gives the same values; a test compares them."""
+    """flax.nnx, channels last; flax.linen gives the same values."""
 
     def __init__(self):
         import jax
@@ -357,24 +332,16 @@ def measure_norm(framework, norm):
     found["large_mean"] = pair(INPUTS["large_mean"])
     if norm in ("batch_norm", "instance_norm"):
         one = float32(INPUTS["one_value"])[0].reshape((1, 1) if norm == "batch_norm" else (1, 1, 1))
-        found["one_value"] = answer(framework, norm, one, *float32([1.0], [7.0]))
+        found["one_value"] = outcome(lambda: framework.call(norm, one, *float32([1.0], [7.0])).item())
     if not isinstance(framework, TensorFlow):
         found["block"] = block(framework, norm)
     return found
 
 
-def answer(framework, *args):
-    """What one call gives: a number, or the kind of its error."""
+def outcome(call):
+    """What a call gives, or the kind of its error."""
     try:
-        return framework.call(*args).item()
-    except Exception as error:
-        return type(error).__name__
-
-
-def half_into_default(framework, x):
-    """The dtype that a float16 input becomes in a layer with default settings, or the kind of the error."""
-    try:
-        return str(framework.call("rms_norm", x.astype(np.float16)).dtype)
+        return call()
     except Exception as error:
         return type(error).__name__
 
@@ -400,7 +367,8 @@ def measure(name):
             found["weights"] = framework.weights(*float32(INPUTS["weight"]))
             x, gamma = float32(INPUTS["half"][None], INPUTS["half_gamma"])
             found["rms_norm"]["half"] = framework.half(x, gamma)[1][0]
-            found["rms_norm"]["half_into_default"] = half_into_default(framework, x)
+            into = outcome(lambda: str(framework.call("rms_norm", x.astype(np.float16)).dtype))
+            found["rms_norm"]["half_into_default"] = into
         if name == "tensorflow":  # its default, 1, keeps no history
             told = framework.running(*float32(INPUTS["updates"]), exponential_avg_factor=0.1)
             found["batch_norm"]["running_told_0.1"] = told
@@ -409,7 +377,7 @@ def measure(name):
             found["kept_graph"] = {name: framework.kept_graph(name == "detached") for name in ("as_is", "detached")}
     plain = simple(found)
     version = {"version": metadata.version(installed_as(name)).partition("+")[0]}
-    return version | ({"backend": framework.backend} if name == "keras" else {}) | plain
+    return version | ({"backend": "tensorflow"} if name == "keras" else {}) | plain
 
 
 def small_by_dtype(framework):
@@ -440,19 +408,14 @@ def installed_as(name):
     return (metadata.packages_distributions().get(PACKAGES[name]) or [PACKAGES[name]])[0]
 
 
-def backends():
-    """Those of Keras that are installed, the one to be measured first."""
-    return [backend for backend, package in BACKENDS.items() if find_spec(package)]
-
-
 def installed():
-    """The frameworks that can be run here; Keras needs a backend."""
+    """The frameworks that can be run here; Keras needs TensorFlow."""
     found = [name for name, package in PACKAGES.items() if find_spec(package)]
-    return [name for name in found if name != "keras" or backends()]
+    return [name for name in found if name != "keras" or "tensorflow" in found]
 
 
 def stored():
-    return json.loads(STORED.read_text(encoding="utf-8")) if STORED.exists() else {}
+    return json.loads(STORED.read_text(encoding="utf-8"))
 
 
 def differences(old, new, where=""):
@@ -462,9 +425,7 @@ def differences(old, new, where=""):
         for key in [*old, *(key for key in new if key not in old)]:
             found += differences(old.get(key), new.get(key), f"{where} {key}".strip())
         return found
-    if close(old, new):
-        return []
-    return [f"{where}: stored {short(old)}, measured {short(new)}"]
+    return [] if close(old, new) else [f"{where}: stored {str(old)[:60]}, measured {str(new)[:60]}"]
 
 
 def close(old, new):
@@ -476,11 +437,6 @@ def close(old, new):
     return old.shape == new.shape and np.allclose(old, new, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True)
 
 
-def short(value):
-    text = "nothing" if value is None else str(value)
-    return text if len(text) <= 60 else text[:57] + "..."
-
-
 def kept(old, new):
     """The new values, but the old digits where nothing changed."""
     if isinstance(old, dict) and isinstance(new, dict):
@@ -488,16 +444,12 @@ def kept(old, new):
     return old if old is not None and close(old, new) else new
 
 
-def as_text(values):
+def as_text(value, indent=1):
     """JSON with one value to a line, so that a change shows as one line."""
-    lines = json.dumps(values, indent=1).splitlines()
-    text, depth = "", 0
-    for line in lines:
-        word = line.strip()
-        text += (" " if text and not text.endswith(("[", "\n")) else "") + word if depth else line
-        depth += word.endswith("[") - word.startswith("]")
-        text += "" if depth else "\n"
-    return text.replace(" ]", "]")
+    if not isinstance(value, dict):
+        return json.dumps(value)
+    lines = [f"{' ' * indent}{json.dumps(key)}: {as_text(item, indent + 1)}" for key, item in value.items()]
+    return "{\n" + ",\n".join(lines) + "\n" + " " * (indent - 1) + "}" + ("\n" if indent == 1 else "")
 
 
 def write_checksum():
@@ -509,36 +461,21 @@ def write_checksum():
     readme.write_bytes(text.encode("utf-8"))
 
 
-def report(old=None):
-    """Measure what is installed: (a line for each framework, the values to store, how many changed)."""
-    old = stored() if old is None else old
-    lines, new, changed = [], {"inputs": simple(INPUTS)}, 0
+def main():
+    old, new = stored(), {"inputs": simple(INPUTS)}
     for name in FRAMEWORKS:
         if name not in installed():
-            lines.append(f"{name}: not installed, skipped")
+            print(f"{name}: not installed, skipped")
             new |= {name: old[name]} if name in old else {}
             continue
         values = measure(name)
         found = differences(old.get(name, {}), values)
-        changed += len(found)
-        words = f"{len(found)} changed" if found else "nothing changed"
-        lines += [f"{name} {values['version']}: {words}", *(f"  {line}" for line in found)]
+        print(f"{name} {values['version']}: {len(found)} changed", *found, sep="\n  ")
         new[name] = kept(old.get(name), values)
-    return lines, new, changed
-
-
-def main(arguments=None):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="store nothing, and fail if a value changed")
-    options = parser.parse_args(arguments)
-    lines, new, changed = report()
-    print("\n".join(lines))
-    if not options.check:
-        STORED.write_bytes(as_text(new).encode("utf-8"))
-        write_checksum()
-        print(f"Stored in {STORED.relative_to(ROOT)}, its checksum in the README beside it.")
-    return int(options.check and changed > 0)
+    STORED.write_bytes(as_text(new).encode("utf-8"))
+    write_checksum()
+    print(f"Stored in {STORED.relative_to(ROOT)}, its checksum in the README beside it.")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -91,7 +91,8 @@ class _OfAllLessons(TwinnedWidget):
     lessons = traitlets.List().tag(sync=True)
 
     def _lines(self):
-        return [f"{each['name'][:2]} {each['title']}: {len(each['questions'])} questions" for each in self.lessons]
+        """A line for each lesson, without counts: another question would change what notebooks store."""
+        return [f"{each['name'][:2]} {each['title']}" for each in self.lessons]
 
     def _as_text(self):
         return "\n".join([*textwrap.wrap(self._about(), 88), *(f"  {line}" for line in self._lines())])
@@ -116,10 +117,9 @@ class Practice(_OfAllLessons):
         super().__init__(lessons=all_lessons())
 
     def _about(self):
-        count = sum(len(lesson["questions"]) for lesson in self.lessons)
         return (
-            f"Practice: the {count} questions of {len(self.lessons)} lessons, those you missed first, then those that "
-            "are due, then new ones. It asks them in a trusted notebook in JupyterLab and needs no kernel."
+            "Practice: the questions of all lessons, those you missed first, then those that are due, then new ones. "
+            "It asks them in a trusted notebook in JupyterLab and needs no kernel."
         )
 
 
