@@ -222,9 +222,7 @@ def original_of(lesson, root=ROOT):
     found = [path for path in originals if wanted == path.stem or number == path.name[:2]]
     if len(found) != 1:
         known = " ".join(path.name[:2] for path in originals) or "none"
-        raise LessonError(
-            f"There is no lesson {lesson!r}; there are: {known}. Name one by its number, as in LESSON=02."
-        )
+        raise LessonError(f"There is no lesson {lesson!r}; there are: {known}. Name one by its number, as in 02.")
     return found[0]
 
 

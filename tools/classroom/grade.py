@@ -1,13 +1,12 @@
-"""Grade a folder of submitted notebooks into a table, without nbgrader: `make grade FOLDER=submissions`.
+"""Grade a folder of submitted notebooks into a table: `make grade FOLDER=submissions`.
 
 submissions/ALICE.ipynb and submissions/ALICE/anything.ipynb are both the work of ALICE. Each notebook runs in a process
 of its own, in an empty folder, with limits of time and memory, so that one that loops or crashes costs only its own
-results. This is no protection against bad intent: hub/assignments.md names the container for that.
+results. This is no protection against bad intent: README.md names the container for that.
 """
 
 import argparse
 import csv
-import importlib
 import json
 import os
 import re
@@ -20,14 +19,11 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
 from tools.lessons import ROOT, LessonError, original_of
 
-
-class GradeError(Exception):
-    """Ends the program with one sentence."""
+CLUTTER = re.compile(r"__MACOSX|\..*")  # of unpacking, and of JupyterLab
 
 
 @dataclass
@@ -44,94 +40,58 @@ class Row:
     def passed(self):
         return list(self.results.values()).count("PASS")
 
+    @property
+    def summary(self):
+        score = f"{self.passed} of {len(self.results)} passed" if self.lesson else "not graded"
+        return f"{plain(self.notebook)}: {score}"
+
 
 def submissions(folder):
     """[(student, path of a notebook)]: of a file the student is its name, of a folder the folder's."""
-    clutter = re.compile(r"__MACOSX|\.ipynb_checkpoints|\._.*|\.~.*|\..*")  # of JupyterLab and of unpacking
-    found = []
-    for path in sorted(folder.rglob("*.ipynb")):
-        parts = path.relative_to(folder).parts
-        if not any(clutter.fullmatch(part) for part in parts):
-            found.append((path.stem if len(parts) == 1 else parts[0], path))
-    return found
+    found = [(path.relative_to(folder).parts, path) for path in sorted(folder.rglob("*.ipynb"))]
+    wanted = [(parts, path) for parts, path in found if not any(map(CLUTTER.fullmatch, parts))]
+    return [(parts[0].removesuffix(".ipynb"), path) for parts, path in wanted]
 
 
-def code_cells(path):
-    """[(number in the notebook, source)] of the code cells without the lesson's own solutions, or ValueError."""
-    try:
-        cells, found = json.loads(path.read_bytes())["cells"], []
-        for number, cell in enumerate(cells, start=1):
-            source = "".join(cell["source"])
-            source.encode()
-            tags = cell.get("metadata", {}).get("tags", [])
-            solution = "solution" in tags or "solution=True" in source and "exercise" not in tags
-            if cell["cell_type"] == "code" and not solution:
-                found.append((number, source))
-        return found
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise ValueError("the file is not a notebook, or a damaged one: ask for it again") from None
-
-
-def all_lessons():
-    """{lesson: the names of its exercises}."""
-    names = [path.stem for path in sorted((ROOT / "notebooks").glob("[0-9]*.ipynb"))]
-    modules = {name: importlib.import_module(f"helpers.lessons.{name}.exercises") for name in names}
-    return {name: [exercise.name for exercise in module.EXERCISES] for name, module in modules.items()}
-
-
-def lesson_of(cells, lessons):
-    """The lesson most of whose exercises are named in the cells, or None."""
-    words = set(re.findall(r"\w+", "\n".join(source for _, source in cells)))
-    best = max(lessons, key=lambda lesson: len(words.intersection(lessons[lesson])))
-    return best if words.intersection(lessons[best]) else None
-
-
-def grade(student, path, lessons, wanted, options):
-    """The Row of one submission. It never raises for what is in the notebook."""
+def grade(student, path, options):
+    """The Row of one submission, from a process of its own."""
     row = Row(student, path.relative_to(options.folder).as_posix())
-    try:
-        cells = code_cells(path)
-        lesson = lesson_of(cells, lessons)
-        if not lesson or wanted not in (None, lesson):
-            row.notes.append(f"this is lesson {lesson}" if lesson else "it names no exercise of any lesson")
-        else:
-            row.lesson = lesson
-            run(row, cells, lessons[lesson], options)
-    except Exception as error:  # whatever it is, the others are graded
-        row.notes.append(str(error) if isinstance(error, ValueError) else f"it could not be graded ({error!r})")
+    said, lost = run(path, options)
+    step = "the start"
+    with suppress(ValueError, AttributeError):  # of a notebook that writes where only grade_one.py should
+        for message in map(json.loads, said.splitlines()):
+            step, row.lesson = message.get("step", step), message.get("lesson", row.lesson)
+            row.notes += message.get("notes", [])
+            row.results |= message.get("results", {})
+    lost = f"{lost}: the process ended in the middle of {step}"
+    row.results = {name: text or lost for name, text in row.results.items()}
+    row.notes = row.notes if row.lesson else row.notes or [lost]
     return row
 
 
-def run(row, cells, names, options):
-    """Run cells and checks in a process of their own and fill the row's results and notes."""
-    order = {"cells": cells, "exercises": names, "memory": options.memory, "seconds": options.seconds}
+def run(path, options):
+    """What grade_one.py says of a notebook, and what to call it if that is not all."""
+    threads = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
+    ours = {"PYTHONPATH": str(ROOT), "MPLBACKEND": "agg", "PYTHONHASHSEED": "0", "HELPERS_STRICT": ""}
+    order = [path.resolve(), options.lesson, options.seconds, options.memory]
     with tempfile.TemporaryDirectory(prefix="grading-", ignore_cleanup_errors=True) as folder:
         homes = dict.fromkeys(("HOME", "USERPROFILE", "TMPDIR", "TEMP", "TMP", "IPYTHONDIR"), folder)
-        threads = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
         process = subprocess.Popen(
-            [sys.executable, "-P", str(Path(__file__).with_name("grade_one.py"))],
+            [sys.executable, "-P", "-m", "tools.classroom.grade_one", *map(str, order)],
             cwd=folder,
-            env={**os.environ, **homes, **threads, "MPLBACKEND": "agg", "PYTHONHASHSEED": "0", "HELPERS_STRICT": ""},
-            stdin=subprocess.PIPE,
+            env={**os.environ, **threads, **ours, **homes},
+            stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
         try:
-            said, lost = process.communicate(json.dumps(order).encode(), timeout=10 * options.seconds)[0], "CRASHED"
+            return process.communicate(timeout=10 * options.seconds)[0], "CRASHED"
         except subprocess.TimeoutExpired:
             end(process)
-            said, lost = process.communicate()[0], "TIME"
+            return process.communicate()[0], "TIME"
         finally:
             end(process)
-    step = "the start"
-    for message in map(json.loads, said.splitlines()):
-        step = message.get("step", step)
-        row.notes += filter(None, [message.get("note")])
-        if "exercise" in message:
-            row.results[message["exercise"]] = message["result"]
-    for name in names:
-        row.results.setdefault(name, f"{lost}: the process ended in the middle of {step}")
 
 
 def end(process):
@@ -148,70 +108,56 @@ def plain(text):
     return "'" + line if line.startswith(("=", "+", "-", "@")) else line
 
 
-def table(rows, lessons):
-    """The rows as lists of texts, a heading first, in an order that does not depend on who was graded first."""
+def write_table(path, rows):
+    """A line for each row, and a column for each exercise of their lessons."""
     times = Counter((row.student, row.lesson) for row in rows if row.lesson)
-    names = [name for lesson in lessons if any(row.lesson == lesson for row in rows) for name in lessons[lesson]]
-    lines = [["student", "lesson", *names, "passed", "of", "note", "notebook"]]
-    for row in sorted(rows, key=lambda row: (row.student, row.lesson, row.notebook)):
-        twice = times[row.student, row.lesson] > 1
-        notes = row.notes + ["this student has several notebooks for this lesson"] * twice
-        passed = [row.passed, len(row.results)] if row.lesson else ["", ""]
-        results = [row.results.get(name, "") for name in names]
-        lines.append(
-            [plain(cell) for cell in (row.student, row.lesson, *results, *passed, "; ".join(notes), row.notebook)]
-        )
-    return lines
+    names = dict.fromkeys(name for row in sorted(rows, key=lambda row: row.lesson) for name in row.results)
+    with open(path, "w", encoding="utf-8-sig", newline="") as file:
+        table = csv.DictWriter(file, ["student", "lesson", *names, "passed", "of", "note", "notebook"])
+        table.writeheader()
+        for row in rows:
+            twice = times[row.student, row.lesson] > 1
+            notes = "; ".join(row.notes + ["this student has several notebooks for this lesson"] * twice)
+            counts = {"passed": row.passed, "of": len(row.results)} if row.lesson else {}
+            line = {"student": row.student, "lesson": row.lesson, "note": notes, "notebook": row.notebook}
+            table.writerow({name: plain(cell) for name, cell in (line | counts | row.results).items()})
+
+
+def write_feedback(folder, rows):
+    """A text for each student: of each notebook how many exercises passed, and the result of each."""
+    folder.mkdir(exist_ok=True)
+    texts = {}
+    for row in rows:
+        lines = [row.summary, *(f"{name}: {plain(text)}" for name, text in row.results.items())]
+        lines += [f"Note: {plain(note)}" for note in row.notes]
+        texts[row.student] = texts.get(row.student, "") + "\n  ".join(lines) + "\n"
+    for student, text in texts.items():
+        (folder / f"{student}.txt").write_text(text, encoding="utf-8")
 
 
 def by_mistake(rows):
     """ "9 of 25 my_layer_norm: FAIL: ...", the most frequent first."""
-    tried = Counter(name for row in rows for name in row.results)
-    said = [(name, plain(text)) for row in rows for name, text in row.results.items()]
-    made = Counter(one for one in said if one[1] not in ("PASS", "TODO"))
+    results = [(name, plain(text)) for row in rows for name, text in row.results.items()]
+    tried = Counter(name for name, _ in results)
+    made = Counter(result for result in results if result[1] not in ("PASS", "TODO"))
     return [f"{count} of {tried[name]} {name}: {text}" for (name, text), count in made.most_common()]
 
 
-def feedback(rows):
-    """{student: a text that says of each notebook how many exercises passed, and the result of each}."""
-    texts = {}
-    for row in sorted(rows, key=lambda row: row.notebook):
-        lines = [f"{row.notebook}: {row.passed} of {len(row.results)} passed" if row.lesson else row.notebook]
-        lines += [f"{name}: {plain(text)}" for name, text in row.results.items()]
-        lines += [f"Note: {plain(note)}" for note in row.notes]
-        texts[row.student] = texts.get(row.student, "") + "\n  ".join(lines) + "\n"
-    return texts
-
-
-def write_results(folder, lines, texts):
-    """The table beside the folder of submissions, and a text for each student in a folder beside it."""
-    with open(folder.with_name(f"{folder.name}_grades.csv"), "w", encoding="utf-8-sig", newline="") as file:
-        csv.writer(file).writerows(lines)
-    beside = folder.with_name(f"{folder.name}_feedback")
-    beside.mkdir(exist_ok=True)
-    for student, text in texts.items():
-        (beside / f"{student}.txt").write_text(text, encoding="utf-8")
-
-
-def grade_folder(options, say):
-    found = submissions(options.folder) if options.folder.is_dir() else []
+def grade_folder(options):
+    folder, rows = options.folder, []
+    found = submissions(folder)
     if not found:
-        raise GradeError(
-            f"There are no notebooks in {options.folder}: put them there, as in {options.folder}/ALICE.ipynb."
-        )
-    wanted = original_of(options.lesson).stem if options.lesson else None
-    lessons, rows = all_lessons(), []
+        raise LessonError(f"There are no notebooks in {folder}: put them there, as in {folder}/ALICE.ipynb.")
     with ThreadPoolExecutor(options.jobs) as pool:
-        waiting = [pool.submit(grade, *one, lessons, wanted, options) for one in found]
-        for done in as_completed(waiting):
-            row = done.result()
-            rows.append(row)
-            passed = f"{row.passed} of {len(row.results)} passed" if row.lesson else "not graded"
-            say(f"[{len(rows)}/{len(found)}] {plain(row.notebook)}: {passed}")
-    write_results(options.folder, table(rows, lessons), feedback(rows))
+        for done in as_completed([pool.submit(grade, *one, options) for one in found]):
+            rows.append(done.result())
+            print(f"[{len(rows)}/{len(found)}] {rows[-1].summary}", flush=True)
+    rows.sort(key=lambda row: (row.student, row.lesson, row.notebook))
+    write_table(folder.with_name(f"{folder.name}_grades.csv"), rows)
+    write_feedback(folder.with_name(f"{folder.name}_feedback"), rows)
     for line in by_mistake(rows):
-        say(line)
-    say(f"The table is {options.folder}_grades.csv; {options.folder}_feedback/ has a text for each student.")
+        print(line)
+    print(f"The table is {folder}_grades.csv; {folder}_feedback/ has a text for each student.")
 
 
 def main(arguments=None):
@@ -223,9 +169,10 @@ def main(arguments=None):
     parser.add_argument("--memory", type=int, default=2000, help="megabytes for each notebook")
     options = parser.parse_args(arguments)
     try:
-        grade_folder(options, partial(print, flush=True))
-    except (GradeError, LessonError, OSError) as reason:
-        print(str(reason).replace("make reset LESSON=02", "--lesson 02"), file=sys.stderr)
+        options.lesson = options.lesson and original_of(options.lesson).stem
+        grade_folder(options)
+    except (LessonError, OSError) as reason:
+        print(reason, file=sys.stderr)
         return 2
     return 0
 
