@@ -32,8 +32,8 @@ def test_nbval_accepts_other_digits_but_no_other_name(tmp_path):
         notebook.cells.append(nbformat.v4.new_code_cell(source, execution_count=1, outputs=[output]))
     nbformat.write(notebook, tmp_path / "measured.ipynb")
     command = [sys.executable, "-m", "pytest", "--rootdir", ROOT, "-c", ROOT / "pyproject.toml", "-rA"]
-    command += ["-p", "no:cacheprovider", "-p", "nbval.plugin", "--nbval", "--nbval-current-env"]
-    bare = {"PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": "", "HELPERS_STRICT": "1"}
+    command += ["-p", "no:cacheprovider"]
+    bare = {"PYTHONPATH": str(ROOT), "PYTEST_ADDOPTS": "", "HELPERS_STRICT": "1"}
     result = subprocess.run(
         [*command, tmp_path / "measured.ipynb"], cwd=ROOT, env=os.environ | bare, capture_output=True, text=True
     )

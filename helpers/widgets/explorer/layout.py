@@ -33,7 +33,8 @@ class ExplorerError(ValueError):
     def _render_traceback_(self):
         """What a notebook shows: the sentence; above it, of an error inside `compute`, where it arose."""
         cause = self.__cause__
-        return [*([] if cause is None else format_exception(cause, limit=-1)), f"ValueError: {self}"]
+        above = [] if cause is None else format_exception(cause, limit=-1)
+        return [*above, f"ValueError: {self}", *getattr(self, "__notes__", [])]
 
 
 def transform(value, limits, scale):
