@@ -141,6 +141,7 @@ def see_widgets(page, *places):
         page.wait_for_selector(f"{VISIBLE} {widget}")
 
 
+@pytest.mark.smoke
 def test_a_page_leads_to_its_lesson_and_back(context, site):
     cells = site.copy(LESSON)["cells"]
     setup = tagged(cells, "setup")[0]

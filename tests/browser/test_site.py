@@ -189,6 +189,7 @@ def test_pages_live_when_they_are_opened_as_files(visit, site):
 # ------------------------------------------------------------------------------------------------ questions
 
 
+@pytest.mark.smoke
 def test_a_cover_lasts_until_the_guess_and_reload(visit):
     page = visit(f"{LESSON}.html")
     covers = page.locator("details.answer")

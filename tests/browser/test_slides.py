@@ -348,6 +348,7 @@ def vote_of(page):
     )
 
 
+@pytest.mark.smoke
 def test_hands_are_counted_twice_before_the_answer(present):
     page = present()
     go_to(page, "question")
