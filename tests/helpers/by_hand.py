@@ -1,59 +1,14 @@
 """Cases worked by hand, by the name of the exercise: they move lesson by lesson into `Exercise(worked=[...])`."""
 
-from importlib import import_module
-
 import numpy as np
 
 from helpers.exercises import case
-
-GALLERY = import_module("helpers.lessons.12_bug_gallery.exercises")
 
 SMALL = np.sqrt(3e-5)  # -SMALL and SMALL have variance 3e-5, with the usual eps 4e-5, and become -HALF and HALF
 HALF = np.sqrt(3 / 4)
 PAIR = np.array([[-SMALL], [SMALL]])
 ONE, NONE = np.ones(1), np.zeros(1)
 TALL = np.array([[2.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
-
-
-class Subtracts:
-    """Takes off the mean of the real positions, in eval mode that of the last batch."""
-
-    def __init__(self, channels):
-        self.mean = 0.0
-
-    def __call__(self, x, training=True, keep=None):
-        self.mean = self.of(x, keep) if training else self.mean
-        return x - self.mean
-
-    def of(self, x, keep):
-        return x[:, 0][keep].mean()
-
-
-class SubtractsAll(Subtracts):
-    def of(self, x, keep):
-        return x.mean()
-
-
-class Times:
-    """Multiplies by one number forward and by another one backward."""
-
-    def __init__(self, forward, back):
-        self.forward, self.back = forward, back
-        self.gamma = self.beta = np.ones(3)
-
-    def __call__(self, x, training=True, keep=None):
-        return self.forward * x
-
-    def backward(self, dy):
-        return self.back * dy
-
-
-def three(channels):
-    return Times(3, 3)
-
-
-def four(channels):
-    return Times(4, 4)
 
 
 # name of the exercise -> calls and their answers. 1 and 3 have mean 2 and variance 1, 5 and 7 mean 6 and variance 1;
@@ -103,19 +58,6 @@ BY_HAND = {
         (case([1e-20, 3e-20]), (2e-20, 1e-40)),
     ],
     "my_merge_variances": [(case((2, 2.0, 2.0), (3, 7.0, 8.0)), (5, 5, 40))],  # of 1, 3 and of 5, 7, 9
-    # the mean of the real positions 1 and 3 is 2, that of all four is not
-    "my_padding_test": [
-        (case(Subtracts, np.array([[[1.0, 3, 9, 9]]]), np.array([[True, True, False, False]])), True),
-        (case(SubtractsAll, np.array([[[1.0, 3, 9, 9]]]), np.array([[True, True, False, False]])), False),
-    ],
-    "my_gradient_test": [
-        (case(Times(3, 3), np.array([[[1.0, 2]]]), np.array([[[5.0, 7]]])), True),
-        (case(Times(3, 2), np.array([[[1.0, 2]]]), np.array([[[5.0, 7]]])), False),
-    ],
-    "my_battery": [
-        (case((GALLERY.Candidate(three, True, ""), GALLERY.Candidate(four, False, "")), three), True),
-        (case((GALLERY.Candidate(three, False, ""),), four), True),
-    ],
     "my_weight_norm": [(case(np.array([[3.0, 4.0], [0.0, 2.0]]), np.array([10.0, 3.0])), [[6, 8], [0, 3]])],
     "my_power_iteration": [
         # W^T u is (2, 1); W v is (4, 1, 0) / sqrt(5)
