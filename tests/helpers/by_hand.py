@@ -192,45 +192,6 @@ BY_HAND = {
         (case(lambda x: x - x.mean(axis=1, keepdims=True), np.array([[1.0, 3], [5, 9]])), (False, True, False, True)),
         (case(lambda x: x / np.abs(x).max(), np.array([[1.0, 3], [5, 9]])), (True, False, False, False)),
     ],
-    "my_batch_norm_layer": [
-        # One batch: mean 3, variance 3.5, divisor 2. The running variance becomes 3.5 as well, so the divisor stays.
-        (
-            case(
-                np.array([[[1.0], [2], [3], [6]]]),
-                np.array([[1.0], [0], [0], [0]]),
-                np.array([[4 + 22.5 / 11]]),
-                np.array([[3.0]]),
-                np.array([2.0]),
-                np.array([1.0]),
-                momentum=7.5 / 11,
-                eps=0.5,
-            ),
-            (
-                [[-1], [0], [1], [4]],
-                [[0.5], [-0.375], [-0.25], [0.125]],
-                [-1],
-                [1],
-                [-2],
-                [2],
-                [22.5 / 11],
-                [3.5],
-                [[5]],
-                [[3]],
-                [22.5 / 11],
-                [3.5],
-                [[3]],
-                [[-1], [0], [1], [4]],
-            ),
-        )
-    ],
-    # the loss is the mean of (x w - 1)², at w = 0
-    "my_gradient_accumulation": [
-        (case(lambda x, t: -2 * x.T @ t / len(x), np.array([[1.0], [2], [3]]), np.ones(3), 2), [-4])
-    ],
-    "my_unscaled_step": [
-        (case(np.float32([1, 2]), np.float16([8, -4]), 4.0, 0.5), ([0, 2.5], 4)),
-        (case(np.float32([1, 2]), np.float16([np.inf, -4]), 4.0, 0.5), ([1, 2], 2)),
-    ],
     "my_scaled_branch_backward": [
         (
             case(np.array([[1, 2], [3, 4]]), np.array([[5, 6], [7, 8]]), np.array([10, 0])),
