@@ -138,21 +138,6 @@ BY_HAND = {
         (case(np.array([[[[1, 2]], [[3, 6]]]]), np.array([4]), eps=0.5), [[[[-4, -2]], [[0, 6]]]]),
         (case(PAIR.T, ONE), [[-HALF, HALF]]),
     ],
-    # The packet holds 1 and 3: mean 2, variance 1, root 2; then 0 and 2 with mean 1, variance 1. A quarter of that is
-    # stored: means 0.5 and 0.25, variances 1. The image: (3 - 0.5)/2 · 2 · 2 = 5, then (5 - 0.25)/2 · 8.
-    "my_mended_network": [
-        (
-            case(
-                np.array([[3.0]]),
-                np.array([[[1.0], [3], [0]]]),
-                np.array([[True, True, False]]),
-                [[np.ones((1, 1))] * 3, [np.array([[2.0]]), np.array([[2.0]]), np.array([[8.0]])]],
-                momentum=0.75,
-                eps=3,
-            ),
-            [[19]],
-        ),
-    ],
     "my_port_batch_norm": [
         (
             case([np.array([2.0]), np.array([3.0]), np.array([4.0]), np.array([5.0])], momentum=0.75, epsilon=0.5),
