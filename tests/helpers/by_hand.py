@@ -161,22 +161,6 @@ BY_HAND = {
         (case(np.array([[1], [2], [3], [4]]), 2, 1, 2), [[1, 3, 2, 4]]),
         (case(np.array([[1, 5], [2, 6]]), 2, 1, 1), [[1, 2], [5, 6]]),
     ],
-    # two of three units are 0 for both samples; then one of two is above 0 for both, then both are
-    "my_diagnosis": [
-        (case([np.array([[0, 0, 1], [0, 0, 2]])]), (1, "dead")),
-        (case([np.array([[1, 0], [2, 3]])]), (0, "healthy")),
-        (case([np.array([[1, 0], [0, 1]]), np.array([[1, 2], [2, 3]])]), (2, "always on")),
-        # root mean squares 1, 10 and 101
-        (case([size * np.array([[2, 0], [0, 0]]) for size in (1, 10, 101)]), (3, "exploding")),
-    ],
-    "my_cause": [
-        (case(lambda parts: parts["a"] + parts["b"], {"a": 0.0, "b": 3.0}, {"a": 0.0, "b": 0.1}), "b"),
-        (case(lambda parts: parts["a"] + parts["b"], {"a": 2.0, "b": 3.0}, {"a": 0.0, "b": 0.1}), "none"),
-    ],
-    "my_invariances": [
-        (case(lambda x: x - x.mean(axis=1, keepdims=True), np.array([[1.0, 3], [5, 9]])), (False, True, False, True)),
-        (case(lambda x: x / np.abs(x).max(), np.array([[1.0, 3], [5, 9]])), (True, False, False, False)),
-    ],
     "my_scaled_branch_backward": [
         (
             case(np.array([[1, 2], [3, 4]]), np.array([[5, 6], [7, 8]]), np.array([10, 0])),
