@@ -63,12 +63,12 @@ class _BatchNorm:
     def normalize(self, x, mean, var):
         return (x - mean) / np.sqrt(var + self.eps)
 
-    def scale(self, y):
-        return self.gamma[:, None] * y + self.beta[:, None]
+    def scale(self, y, gamma, beta):
+        return gamma * y + beta
 
     def output(self, x, mean, var):
         self.x_hat = self.normalize(x, mean, var)
-        return self.scale(self.x_hat)
+        return self.scale(self.x_hat, self.gamma[:, None], self.beta[:, None])
 
     def cast(self, y, dtype):
         return y.astype(dtype)
@@ -197,20 +197,18 @@ def _mean_of_means(self, rows):
     return mean, np.mean([((part - mean) ** 2).mean(axis=0) for part in parts], axis=0)
 
 
+def _eps_outside(self, x, mean, var):
+    return (x - mean) / (np.sqrt(var) + self.eps)
+
+
 _COUNTS_PADDING = {"rows": lambda self, x, keep: _BatchNorm.rows(self, x, None)}
 _CONSTANT_STATISTICS = {"through_statistics": lambda self, g: g}
 
 SEEN = (
     _wrong("takes the variance in one pass; try a large mean, 1e8", statistics=_one_pass),
-    _wrong(
-        "adds eps to the standard deviation; try a tiny scale, 1e-3",
-        normalize=lambda self, x, mean, var: (x - mean) / (np.sqrt(var) + self.eps),
-    ),
+    _wrong("adds eps to the standard deviation; try a tiny scale, 1e-3", normalize=_eps_outside),
     _wrong("squares in float16; try a float16 batch of several hundred", statistics=_InFloat32.statistics),
-    _wrong(
-        "multiplies gamma along the last axis; try a batch with L other than C",
-        scale=lambda self, y: self.gamma * y + self.beta,
-    ),
+    _wrong("multiplies gamma along the last axis; try L other than C", scale=lambda self, y, g, b: g.T * y + b.T),
     _wrong("stores NaN after a single value; try eval mode after a batch of shape (1, C, 1)", fewest=1),
     _wrong("never stores its statistics; try eval mode after a training batch", momentum=0),
     _wrong("has the two weights of its running averages swapped; try eval mode after two batches", momentum=0.9),
@@ -224,6 +222,14 @@ SEEN = (
 def _n_minus_1(self, rows):
     mean, var = _BatchNorm.statistics(self, rows)
     return mean, var * len(rows) / max(len(rows) - 1, 1)
+
+
+def _float32(self, rows):
+    return _BatchNorm.statistics(self, rows.astype(np.float32))
+
+
+def _first_thousand(self, rows):
+    return _BatchNorm.statistics(self, rows[:1000])
 
 
 def _without_nan(self, rows):
@@ -243,6 +249,10 @@ def _guess_layout(self, x, keep):
     return x.reshape(-1, x.shape[1]) if guessed else _BatchNorm.rows(self, x, keep)
 
 
+def _first_eight(self, x, keep):
+    return _BatchNorm.rows(self, x[:8], keep if keep is None else keep[:8])
+
+
 def _nonzero_rows(self, x, keep):
     rows = _BatchNorm.rows(self, x, None)
     return rows if keep is None else rows[rows.any(axis=1)]
@@ -260,6 +270,18 @@ def _remember_padding(self, x, training, keep):
     return self.statistics(self.rows(x, keep))
 
 
+def _in_place(self, x, mean, var):
+    return np.subtract(x, mean, out=x, casting="unsafe") / np.sqrt(var + self.eps)
+
+
+def _clipped(self, x, mean, var):
+    return np.clip(_BatchNorm.normalize(self, x, mean, var), -6, 6)
+
+
+def _always_by_batch(self, dy):
+    return self.through_statistics(dy * self.gamma[:, None]) / self.sd
+
+
 _NO_GAMMA = {"gradient": lambda self, dy: _BatchNorm.gradient(self, dy / self.gamma[:, None])}
 _STORES_PADDING = {"used": _remember_padding}
 _TRUSTS_ZEROS = {"rows": _nonzero_rows}
@@ -267,39 +289,21 @@ _TRUSTS_ZEROS = {"rows": _nonzero_rows}
 UNSEEN = (
     _wrong("divides the variance by n - 1; try a batch of few values", statistics=_n_minus_1),
     _wrong("uses a different eps; try numbers so small that eps matters", eps=1e-3),
-    _wrong(
-        "computes its statistics in float32; try float64 numbers with a large mean",
-        statistics=lambda self, rows: _BatchNorm.statistics(self, rows.astype(np.float32)),
-    ),
+    _wrong("computes its statistics in float32; try float64 numbers with a large mean", statistics=_float32),
     _wrong("guesses the layout from the shape; try as many positions as channels", rows=_guess_layout),
-    _wrong(
-        "adds beta before it multiplies by gamma; try a gamma and a beta that are not 1 and 0",
-        scale=lambda self, y: self.gamma[:, None] * (y + self.beta[:, None]),
-    ),
+    _wrong("adds beta before it scales; try a gamma and a beta not 1 and 0", scale=lambda self, y, g, b: g * (y + b)),
     _wrong("updates its running statistics in eval mode too; call it in eval mode more than once", used=_update_always),
-    _wrong(
-        "stores the variance divided by n; try eval mode after batches of few values",
-        stored_var=lambda self, var, n: var,
-    ),
+    _wrong("stores the variance divided by n; try eval mode after few values", stored_var=lambda self, var, n: var),
     _wrong(
         "stores the standard deviation; try eval mode after a batch whose standard deviation is not 1",
         stored_var=lambda self, var, n: np.sqrt(var * n / (n - 1)),
     ),
     _wrong("trusts that the padding is 0; try padding that is not", **_TRUSTS_ZEROS),
     _wrong("counts the padding in its running statistics; try eval mode after a padded batch", **_STORES_PADDING),
-    _wrong(
-        "changes x in place; look at x after the call",
-        normalize=lambda self, x, mean, var: np.subtract(x, mean, out=x, casting="unsafe") / np.sqrt(var + self.eps),
-    ),
-    _wrong(
-        "averages over the first 8 samples only; try a larger batch",
-        rows=lambda self, x, keep: _BatchNorm.rows(self, x[:8], keep if keep is None else keep[:8]),
-    ),
+    _wrong("changes x in place; look at x after the call", normalize=_in_place),
+    _wrong("averages over the first 8 samples only; try a larger batch", rows=_first_eight),
     _wrong("forgets gamma in backward; try a gradient with a gamma that is not 1", **_NO_GAMMA),
-    _wrong(
-        "uses the formula of training mode in every backward; try a gradient in eval mode",
-        gradient=lambda self, dy: self.through_statistics(dy * self.gamma[:, None]) / self.sd,
-    ),
+    _wrong("always takes the backward of training mode; try a gradient in eval mode", gradient=_always_by_batch),
     _wrong(
         "computes statistics only for the first batch of a shape; try a second, different batch of the same shape",
         statistics=_first_of_its_size,
@@ -308,19 +312,10 @@ UNSEEN = (
         "adds eps to the variance that it stores; try eval mode after a hundred batches of tiny numbers",
         stored_var=lambda self, var, n: var * n / (n - 1) + self.eps,
     ),
-    _wrong(
-        "averages over the first 1000 rows only; try a batch with more",
-        statistics=lambda self, rows: _BatchNorm.statistics(self, rows[:1000]),
-    ),
+    _wrong("averages over the first 1000 rows only; try a batch with more", statistics=_first_thousand),
     _wrong("leaves NaN out of its statistics; try a batch with one NaN", statistics=_without_nan),
-    _wrong(
-        "clips normalized numbers at 6; try a batch with one number far from all others",
-        normalize=lambda self, x, mean, var: np.clip(_BatchNorm.normalize(self, x, mean, var), -6, 6),
-    ),
-    _wrong(
-        "multiplies by the absolute value of gamma; try a negative gamma",
-        scale=lambda self, y: np.abs(self.gamma[:, None]) * y + self.beta[:, None],
-    ),
+    _wrong("clips normalized numbers at 6; try one number far from all others", normalize=_clipped),
+    _wrong("multiplies by |gamma|; try a negative gamma", scale=lambda self, y, g, b: np.abs(g) * y + b),
 )
 
 
@@ -343,20 +338,9 @@ def _same(a, b, tol=1e-3):
     return bool(np.abs(a - b).max() <= tol * np.abs(b).max())
 
 
-# Layers for cases worked by hand: one subtracts the mean of the rows, in eval mode that of the last batch; the other
-# multiplies by one number forward and by another one backward.
-class _Subtracts:
-    rows = _BatchNorm.rows
-
-    def __init__(self, channels):
-        self.mean = 0.0
-
-    def __call__(self, x, training=True, keep=None):
-        self.mean = self.rows(x, keep).mean() if training else self.mean
-        return x - self.mean
-
-
 class _Times:
+    """For cases worked by hand: multiplies by one number forward and by another one backward."""
+
     def __init__(self, forward, back):
         self.forward, self.back, self.gamma, self.beta = forward, back, np.ones(3), np.ones(3)
 
@@ -376,6 +360,7 @@ def _padding_test(make, x, keep):
 
 def _padding_cases(rng):
     keep = np.arange(4) < np.array([[4], [2], [3]])
+    not_stored = _layer(**_COUNTS_PADDING, remember=lambda self, mean, var, n: None)
     layers = [
         ("a correct layer", _BatchNorm, 0.0),
         ("a correct layer that takes one row after the other", _ONE_BY_ONE, 3.0),
@@ -383,11 +368,7 @@ def _padding_cases(rng):
         ("a layer that counts a padding of 3", _layer(**_COUNTS_PADDING), 3.0),
         ("a layer that is right while the padding is 0", _layer(**_TRUSTS_ZEROS), 0.0),
         ("a layer that counts the padding in its running statistics", _layer(**_STORES_PADDING), 0.0),
-        (
-            "a layer that counts the padding, but not in its running statistics",
-            _layer(**_COUNTS_PADDING, remember=lambda self, mean, var, n: None),
-            0.0,
-        ),
+        ("a layer that counts the padding, but not in its running statistics", not_stored, 0.0),
     ]
     return [
         case(make, np.where(keep[:, None], 2 + rng.normal(size=(3, 2, 4)), padding), keep, label=label)
@@ -412,10 +393,7 @@ def my_padding_test(make, x, keep):
     cases=_padding_cases,
     run=_run,
     # the mean of the real positions 1 and 3 is 2, that of all four is not
-    worked=[
-        (case(_Subtracts, *HALF_PADDED), True),
-        (case(type("All", (_Subtracts,), _COUNTS_PADDING), *HALF_PADDED), False),
-    ],
+    worked=[(case(_BatchNorm, *HALF_PADDED), True), (case(SEEN[7].make, *HALF_PADDED), False)],
     mistakes={
         "return True": "it says True for every layer; change the padding and compare the outputs",
         "return False": "it says False for every layer; give both calls keep, and change only the padding",
@@ -600,14 +578,6 @@ def _battery_side_by_side(layer, trusted):
     return True
 
 
-def _three(channels):
-    return _Times(3, 3)
-
-
-def _four(channels):
-    return _Times(4, 4)
-
-
 BATTERY = Exercise(
     solution="""
 def my_battery(layer, trusted):
@@ -673,8 +643,8 @@ def my_battery(layer, trusted):
     ],
     run=_run_battery,
     worked=[
-        (case((Candidate(_three, True, ""), Candidate(_four, False, "")), _three), True),
-        (case((Candidate(_three, False, ""),), _four), True),
+        (case([Candidate(lambda channels: _Times(3, 3), True, "")], lambda channels: _Times(3, 3)), True),
+        (case([Candidate(lambda channels: _Times(4, 4), False, "")], lambda channels: _Times(3, 3)), True),
     ],
     mistakes={
         "return True": "it accepts everything; return False where a layer and the trusted one differ",
