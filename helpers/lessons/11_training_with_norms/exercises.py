@@ -13,24 +13,28 @@ def _drive(attempt, batches, dy, x, d_alone, gamma, beta, momentum=0.1, eps=1e-5
         if getattr(attempt, method, None) is getattr(Layer, method) and not hasattr(attempt, f"_{method}"):
             raise WrongKind(f"the class has no {method}; write it under this name")
     layer = attempt(len(gamma), momentum=momentum, eps=eps)
-    _set(layer, "gamma", gamma)
-    _set(layer, "beta", beta)
+    for name, values in (("gamma", gamma), ("beta", beta)):
+        _attribute(layer, name, Parameter).value = values.copy()
+
+    def gradients():
+        return [_gradient(layer, name) for name in ("gamma", "beta")]
+
+    def buffers():
+        return [np.array(_attribute(layer, name)) for name in ("running_mean", "running_var")]
+
     _switch(layer, "train")
     for batch in batches:
         y = _array(layer.forward(batch), "forward")
-    dx = _array(layer.backward(dy), "backward")
-    gradients = [_gradient(layer, name) for name in ("gamma", "beta")]
+    dx, once = _array(layer.backward(dy), "backward"), gradients()
     layer.backward(dy)
-    twice = [_gradient(layer, name) for name in ("gamma", "beta")]
-    buffers = [_buffer(layer, name) for name in ("running_mean", "running_var")]
+    twice, stored = gradients(), buffers()
     _switch(layer, "eval")
     y_eval = _array(layer.forward(x), "forward")
-    dx_eval = _array(layer.backward(d_alone), "backward")
-    after = [_buffer(layer, name) for name in ("running_mean", "running_var")]
+    dx_eval, after = _array(layer.backward(d_alone), "backward"), buffers()
     _switch(layer, "train")
     dx_later = _array(layer.backward(d_alone), "backward")
     again = _array(layer.forward(batches[0]), "forward")
-    return (y, dx, *gradients, *twice, *buffers, y_eval, dx_eval, *after, dx_later, again)
+    return (y, dx, *once, *twice, *stored, y_eval, dx_eval, *after, dx_later, again)
 
 
 RESULTS = (
@@ -51,10 +55,11 @@ RESULTS = (
 )
 
 
-def _set(layer, name, values):
-    if not isinstance(getattr(layer, name, None), Parameter):
-        raise WrongKind(f"self.{name} is not a Parameter; leave __init__ as it was")
-    getattr(layer, name).value = values.copy()
+def _attribute(layer, name, kind=object):
+    value = getattr(layer, name, None)
+    if value is None or not isinstance(value, kind):
+        raise WrongKind(f"self.{name} is missing or of another kind; leave __init__ and self.{name} as they were")
+    return value
 
 
 def _switch(layer, mode):
@@ -73,18 +78,11 @@ def _array(value, method):
 
 
 def _gradient(layer, name):
-    if not isinstance(getattr(layer, name), Parameter):
-        raise WrongKind(f"self.{name} is no longer a Parameter; keep it and call self.{name}.add_gradient(...)")
-    gradient, value = getattr(layer, name).grad, getattr(layer, name).value
-    if np.shape(gradient) != value.shape:
-        raise WrongKind(f"the gradient of {name} has shape {np.shape(gradient)}, and {name} has {value.shape}")
-    return np.array(gradient)
-
-
-def _buffer(layer, name):
-    if not hasattr(layer, name):
-        raise WrongKind(f"self.{name} is missing; leave __init__ as it was")
-    return np.array(getattr(layer, name))
+    parameter = _attribute(layer, name, Parameter)
+    shape, wanted = np.shape(parameter.grad), parameter.value.shape
+    if shape != wanted:
+        raise WrongKind(f"the gradient of {name} has shape {shape}, and {name} has {wanted}")
+    return np.array(parameter.grad)
 
 
 def _layer_case(rng, n, c, *, mean=0.0, scale=1.0, label="", **kwargs):
@@ -307,8 +305,8 @@ def my_gradient_accumulation(gradient, x, t, rows):
     total = 0
     for start in range(0, len(x), rows):
         piece = slice(start, start + rows)
-        total = total + len(x[piece]) * gradient(x[piece], t[piece])
-    return total / len(x)
+        total = total + len(x[piece]) * gradient(x[piece], t[piece])  # the sum
+    return total / len(x)  # the mean over all rows
 """,
     cases=_accumulation_cases,
     variants=[_shares],
@@ -374,10 +372,10 @@ def _scaled_cases(rng):
 UNSCALED_STEP = Exercise(
     solution="""
 def my_unscaled_step(w, scaled_dw, scale, rate):
-    if not np.all(np.isfinite(scaled_dw)):
-        return w, scale / 2
-    dw = scaled_dw.astype(np.float32) / scale
-    return w - rate * dw, scale
+    if not np.all(np.isfinite(scaled_dw)):  # the test for inf and NaN
+        return w, scale / 2  # the skipped step
+    dw = scaled_dw.astype(np.float32) / scale  # the gradient in float32
+    return w - rate * dw, scale  # the step
 """,
     variants=[_by_sum],
     worked=[

@@ -1,4 +1,4 @@
-"""Lesson 14: find the faulty layer of a network and the cause, and test which changes an unknown norm does not notice."""
+"""Lesson 14: find the faulty layer of a network and the cause, and test what an unknown norm does not notice."""
 
 import numpy as np
 
@@ -18,7 +18,7 @@ def _network(rng, size=1.0, units=(6, 8, 4, 6)):
 
 def _diagnosis_cases(rng):
     def one(label, *changes, **settings):
-        """A network after changes: layer from 0, which of its entries, and the number that they become or that is added."""
+        """A network after changes: a layer, some of its entries, and 0 for them or the number that is added."""
         outputs = _network(rng, **settings)
         for layer, where, number in changes:
             y = outputs[layer]
@@ -86,12 +86,12 @@ DIAGNOSIS = Exercise(
 def my_diagnosis(outputs):
     before = np.inf
     for layer, y in enumerate(outputs, 1):
-        size = np.sqrt(np.mean(y**2))
-        if np.mean((y == 0).all(axis=0)) > 0.5:
+        size = np.sqrt(np.mean(y**2))  # the size of a layer
+        if np.mean((y == 0).all(axis=0)) > 0.5:  # the test for dead
             return layer, "dead"
-        if np.mean((y > 0).all(axis=0)) > 0.5:
+        if np.mean((y > 0).all(axis=0)) > 0.5:  # the test for always on
             return layer, "always on"
-        if size > 10 * before:
+        if size > 10 * before:  # the test for exploding
             return layer, "exploding"
         before = size
     return 0, "healthy"
@@ -109,7 +109,7 @@ def my_diagnosis(outputs):
         (case([size * np.array([[2, 0], [0, 0]]) for size in (1, 10, 101)]), (3, "exploding")),
     ],
     mistakes={
-        "(outputs, 1) -> (outputs)": "you counted the layers from 0; the first is layer 1, and 0 stands for a healthy network",
+        "(outputs, 1) -> (outputs)": "you counted the layers from 0; the first is layer 1, and 0 means healthy",
         "+ dead = [k for k, y in enumerate(outputs, 1) if np.mean((y == 0).all(axis=0)) > 0.5]\n"
         '+ if dead: return dead[0], "dead"': (
             "you looked for dead units in all layers first; the first faulty layer counts, whatever its fault"
@@ -126,12 +126,9 @@ def my_diagnosis(outputs):
         "all(axis=0) -2-> all(axis=1)": (
             "you asked of each sample whether all units are 0, or above 0; ask of each unit over all samples"
         ),
-        "all(axis=0) -2-> all()": "you asked for all units of a layer; more than half of them are enough",
         "np.mean((y == -> np.any((y ==\nnp.mean((y > -> np.any((y >": (
             "one dead or always-on unit was enough for you; it takes more than half of the units"
         ),
-        "> 0.5 -2-> >= 0.5": "exactly half of the units was enough for you; it takes more than half",
-        "size > 10 * before -> False": "you never find a layer that explodes; compare it with the layer before",
         "before = size -> before = before if layer > 1 else size": (
             "you compared each size with that of layer 1; compare with the layer before"
         ),
@@ -203,7 +200,7 @@ CAUSE = Exercise(
     solution="""
 def my_cause(symptom, faulty, healthy):
     for name in faulty:
-        if symptom({**faulty, name: healthy[name]}) <= 0.1:
+        if symptom({**faulty, name: healthy[name]}) <= 0.1:  # the trial of one part
             return name
     return "none"
 """,
@@ -314,8 +311,8 @@ def my_invariances(norm, x):
         return bool(np.max(np.abs(norm(changed)[0] - norm(x)[0])) < 1e-3)
 
     louder = x.copy()
-    louder[0] *= 3
-    others = -7 * x + 5
+    louder[0] *= 3  # the louder sample
+    others = -7 * x + 5  # the new samples
     others[0] = x[0]
     return stays(3 * x), stays(x + 3), stays(louder), stays(others)
 """,
@@ -334,9 +331,6 @@ def my_invariances(norm, x):
         f"{SMALL} -> np.allclose(norm(changed)[0], norm(x)[0], rtol=0.1, atol=1e-3)": (
             "your tolerance grows with the numbers (rtol); each entry may differ by at most 1e-3, so set rtol=0"
         ),
-        f"{SMALL} -> np.any(np.abs(norm(changed)[0] - norm(x)[0]) < 1e-3)": (
-            "you asked whether some entry stays the same; all of them must"
-        ),
         "norm(changed)[0] - norm(x)[0] -> norm(changed) - norm(x)": (
             "you compared the outputs of all samples; only that of sample 0 counts"
         ),
@@ -344,7 +338,6 @@ def my_invariances(norm, x):
         "np.max(np.abs( -> abs(np.mean(": "you compared means, in which differences cancel; every entry counts",
         "- norm(x)[0] -> - x[0]": "you compared with x; compare with norm(x)",
         "louder[0] *= 3 -> louder *= 3": "for the third answer you scaled all samples; scale sample 0 alone",
-        "louder[0] -> louder[1:]": "for the third answer you scaled the others; scale sample 0 alone",
         "others[0] = x[0] -> pass": "for the fourth answer you replaced sample 0 too; it must stay as it was",
         "-7 * x + 5 -> x[::-1].copy()": (
             "for the fourth answer you used the old samples again; replace them by very different numbers"

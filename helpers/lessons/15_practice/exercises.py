@@ -41,7 +41,7 @@ def _by_sums(images, packets, filled, checkpoints, momentum, eps):
 
 
 CLUMSY = {
-    f"{NORMALIZE} -> (z - mean) / np.sqrt(var)": "you left out epsilon, so with a tiny variance the output is too large",
+    f"{NORMALIZE} -> (z - mean) / np.sqrt(var)": "you left out epsilon, so a tiny variance makes the output too large",
     f"{STATISTICS} -> z[real].mean(axis=0), z.var(axis=0)": (
         "your mean leaves the blank rows out, your variance still counts them"
     ),
