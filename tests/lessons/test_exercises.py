@@ -92,77 +92,47 @@ def test_spectral_norm_training_hands_u_on():
         assert result is training[-1][2]
 
 
-GROUPS = {"SEEN": GALLERY.SEEN, "UNSEEN": GALLERY.UNSEEN}
+BATTERY, TO_MEND, LAYER = (all_exercises()[n] for n in ("my_battery", "my_mended_network", "my_batch_norm_layer"))
 
 
-BATTERY = all_exercises()["my_battery"]
-
-
-def judge(name, attempt):
-    passed, text = diagnose(all_exercises()[name], attempt)
-
-    return passed, text
-
-
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("training", [True, False])
-def test_lesson_12s_right_layers_agree_with_helpers(seed, training):
-    rng = np.random.default_rng(seed)
+def test_lesson_12s_right_layers_agree_with_helpers():
+    rng = np.random.default_rng(0)
     x, dy = rng.normal(3, 2, size=(2, 5, 3, 4))
-    gamma, beta = rng.normal(size=(2, 3))
+    gamma, beta = rng.normal(size=(2, 3, 1))
     memory = helpers.RunningStats(3)
     memory.update(x)
-    by_memory = (x - memory.mean[:, None]) / np.sqrt(memory.var[:, None] + 1e-5)
+    root = np.sqrt(memory.var[:, None] + 1e-5)
+    in_training = helpers.batch_norm(x, gamma[:, 0], beta[:, 0]).y, helpers.batch_norm_backward(dy, x, gamma[:, 0]).dx
+    in_eval = gamma * (x - memory.mean[:, None]) / root + beta, dy * gamma / root
     for candidate in GALLERY.RIGHT:
         layer = candidate.make(3)
-        layer.gamma, layer.beta = gamma, beta
-        tol = 1e-9 if candidate.make(3).gamma.dtype == np.float64 else 1e-5
-        y = layer(x)
-        wanted = helpers.batch_norm(x, gamma, beta).y
-        dx = helpers.batch_norm_backward(dy, x, gamma).dx
-        if not training:
-            y, wanted = layer(x, training=False), gamma[:, None] * by_memory + beta[:, None]
-            dx = dy * gamma[:, None] / np.sqrt(memory.var[:, None] + 1e-5)
-        np.testing.assert_allclose(y, wanted, rtol=tol, atol=tol)
-        np.testing.assert_allclose(layer.backward(dy), dx, rtol=tol, atol=tol)
+        tol = 1e-9 if layer.gamma.dtype == np.float64 else 1e-5
+        layer.gamma, layer.beta = gamma[:, 0], beta[:, 0]
+        for training, (y, dx) in ((True, in_training), (False, in_eval)):
+            np.testing.assert_allclose(layer(x, training), y, rtol=tol, atol=tol)
+            np.testing.assert_allclose(layer.backward(dy), dx, rtol=tol, atol=tol)
 
 
-@pytest.fixture(scope="module")
-def verdicts():
-    """What the solution's battery says of each layer of the cases."""
-    layers = [layer for group in (GALLERY.RIGHT, *GROUPS.values()) for layer in group]
-    return {layer.make: GALLERY._judged(BATTERY.reference, layer, GALLERY._BatchNorm)[0] for layer in layers}
-
-
-@pytest.mark.parametrize("group", GROUPS)
-def test_a_passed_bug_names_the_input_showing_it(verdicts, group):
-    for bug in GROUPS[group]:
-        passed, text = judge("my_battery", lambda layer, trusted, bug=bug: layer is bug.make or verdicts[layer])
+def test_a_battery_that_errs_once_is_told_the_input():
+    layers = [*GALLERY.RIGHT, *GALLERY.SEEN, *GALLERY.UNSEEN]
+    right = {layer.make: layer.right for layer in layers}
+    for one in layers:
+        passed, text = diagnose(BATTERY, lambda layer, trusted, one=one: right[layer] is not (layer is one.make))
+        padding = "you compare the outputs at padded positions too"
         assert passed is False
-        assert f"1 of {len(GROUPS[group])} slip through. One {bug.words}" in text
-        assert re.search("; (try|call|look) ", bug.words)
+        assert re.search(rf"1 of (5 correct layers|(11|20) slip through)\. One {re.escape(one.words)}|^{padding}", text)
+        assert one.right or re.search("; (try|call|look) ", one.words)
 
 
-@pytest.mark.parametrize("right", GALLERY.RIGHT)
-def test_rejecting_a_right_layer_is_told_the_difference(verdicts, right):
-    passed, text = judge("my_battery", lambda layer, trusted: layer is not right.make and verdicts[layer])
-    by_padding = right.make is GALLERY._Folded and text.startswith("you compare the outputs at padded positions too")
-    rejected = f"it rejects 1 of {len(GALLERY.RIGHT)} correct layers. One {right.words}"
-    assert passed is False and (by_padding or rejected in text)
-
-
-@pytest.mark.parametrize("answer", [1.0, "yes", np.ones(2), [True], np.float64(1)], ids=repr)
+@pytest.mark.parametrize("answer", [1.0, "yes", np.ones(2)], ids=repr)
 def test_a_battery_is_told_its_two_answers(answer):
-    passed, text = judge("my_battery", lambda layer, trusted: answer)
+    passed, text = diagnose(BATTERY, lambda layer, trusted: answer)
     assert passed is False and "expected True to accept a layer or False to reject it" in text
 
 
-TO_MEND = all_exercises()["my_mended_network"]
-
-
-def with_edits(*edits):
-    """The network of lesson 15 with some of its faults and clumsy fixes put in again."""
-    return compiled(edited(TO_MEND.solution, "\n".join(edits)), {}) if edits else TO_MEND.reference
+def with_faults(*edits):
+    """The network of lesson 15 with some of its faults put in again."""
+    return compiled(edited(TO_MEND.solution, "\n".join(edits)), {})
 
 
 def test_remaining_faults_are_counted_and_not_named():
@@ -170,21 +140,7 @@ def test_remaining_faults_are_counted_and_not_named():
     for left in range(1, 4):
         for chosen in itertools.combinations(PRACTICE.FAULTS.values(), left):
             wanted = False, f"{left} of 4 bugs {'is' if left == 1 else 'are'} left"
-            assert diagnose(TO_MEND, with_edits(*chosen)) == wanted
-
-
-@pytest.mark.parametrize("fault", PRACTICE.FAULTS)
-def test_a_fault_shows_only_in_its_own_cases(fault):
-    attempt = with_edits(PRACTICE.FAULTS[fault])
-    wrong = {
-        c.label.partition(",")[0]
-        for c in TO_MEND.cases(np.random.default_rng(0))
-        if not checker._judge(TO_MEND, checker._outcome(TO_MEND, attempt, c), TO_MEND.reference(*c.args))[0]
-    }
-    assert len(wrong) == 1
-
-
-LAYER = all_exercises()["my_batch_norm_layer"]
+            assert diagnose(TO_MEND, with_faults(*chosen)) == wanted
 
 
 def layer_with(**methods):
@@ -204,7 +160,6 @@ def test_a_class_may_use_layer_but_no_helper():
     own = type("Own", (BatchNorm,), {"forward": lambda self, x: 2 * x})
     assert diagnose(LAYER, own) == (False, "it is built on the helper BatchNorm; write the steps yourself")
     assert diagnose(LAYER, BatchNorm) == (False, "it is the helper itself; write the steps yourself")
-    assert diagnose(LAYER, LAYER.reference)[0] is True
 
 
 def as_one_pass(var):

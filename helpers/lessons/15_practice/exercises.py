@@ -4,12 +4,10 @@ import itertools
 
 import numpy as np
 
-from ...exercises import Exercise, Says, case
-from ...exercises.steps import CANCELS, NORMALIZING, in_place_of
+from ...exercises import Exercise, case
 
 # The network: pixels normalized, a layer, ReLU, a layer normalized, ReLU, a layer. The notebook plants four bugs.
-# Each is an edit of the solution, and so are the clumsy fixes of it.
-
+# Each is an edit of the solution, and so are fixes that do not quite succeed.
 NORMALIZE = "(z - mean) / np.sqrt(var + eps)"
 STATISTICS = "z[real].mean(axis=0), z[real].var(axis=0)"
 UPDATE = "momentum * old + (1 - momentum) * now"
@@ -24,32 +22,8 @@ FAULTS = {
 }
 
 
-def _in_one_go(images, packets, filled, checkpoints, momentum, eps):
-    """The same, the packets first all normalized, then averaged with weights written out."""
-    w1, w2, w3 = checkpoints[-1]
-    real = [rows[mask] for rows, mask in zip(packets, filled, strict=True)]
-
-    def stored(values):
-        ages = np.arange(len(values))[::-1]
-        weights = (1 - momentum) * momentum**ages
-        pairs = []
-        for power, start in ((np.mean, 0.0), (np.var, 1.0)):
-            found = np.stack([power(value, axis=0) for value in values])
-            pairs.append(momentum ** len(values) * start + weights @ found)
-        return pairs
-
-    def layers(rows):
-        return np.maximum(rows @ w1, 0) @ w2
-
-    hidden = [layers((rows - rows.mean(axis=0)) / (rows.var(axis=0) + eps) ** 0.5) for rows in real]
-    mean, var = stored(real)
-    mean_hidden, var_hidden = stored(hidden)
-    z = layers((images - mean) / (var + eps) ** 0.5)
-    return np.maximum((z - mean_hidden) / (var_hidden + eps) ** 0.5, 0) @ w3
-
-
 def _by_sums(images, packets, filled, checkpoints, momentum, eps):
-    """The same, the blank rows taken out by weights of 0."""
+    """The solution again, the blank rows taken out by weights of 0."""
     w1, w2, w3 = checkpoints[-1]
 
     def counted(z, real):
@@ -66,81 +40,23 @@ def _by_sums(images, packets, filled, checkpoints, momentum, eps):
     return np.maximum((z - kept[2]) / np.sqrt(kept[3] + eps), 0) @ w3
 
 
-# What a fix of a bug may look like that does not quite succeed.
 CLUMSY = {
-    "normalize": dict(list(in_place_of(NORMALIZE, NORMALIZING, x="z").items())[1:]),  # the first is the fault itself
-    "statistics": in_place_of(
-        STATISTICS,
-        {
-            "z[real].mean(axis=0), z.var(axis=0)": (
-                "your mean leaves the blank rows out, your variance still counts them"
-            ),
-            "z.mean(axis=0), z[real].var(axis=0)": (
-                "your variance leaves the blank rows out, your mean still counts them"
-            ),
-            "(z * real[:, None]).mean(axis=0), (z * real[:, None]).var(axis=0)": (
-                "you set the blank rows to 0, but they are still counted; average over the images only"
-            ),
-            "z[real].mean(axis=0), ((z - z[real].mean(axis=0)) ** 2 * real[:, None]).mean(axis=0)": (
-                "your variance divides by the number of all rows; divide by the number of images"
-            ),
-            "z[z.any(axis=1)].mean(axis=0), z[z.any(axis=1)].var(axis=0)": (
-                "you find the blank rows by their zeros, but after the first norm they are no longer 0; use filled"
-            ),
-            "z[real].mean(axis=0), z[real].var(axis=0, ddof=1)": (
-                "you divided by n - 1 in the variance; this network was trained with n"
-            ),
-            "z[real].mean(), z[real].var()": (
-                "you took one mean and one variance for all features; each feature has its own, so average over axis 0"
-            ),
-            "z[~real if not real.all() else real].mean(axis=0), z[~real if not real.all() else real].var(axis=0)": (
-                "you kept the blank rows and left the images out; filled is True where a row holds an image"
-            ),
-        },
+    f"{NORMALIZE} -> (z - mean) / np.sqrt(var)": "you left out epsilon, so a tiny variance makes the output too large",
+    f"{STATISTICS} -> z[real].mean(axis=0), z.var(axis=0)": (
+        "your mean leaves the blank rows out, your variance still counts them"
     ),
-    "update": in_place_of(
-        UPDATE,
-        {
-            "now": "only the last packet is left in your running statistics",
-            "momentum * old + now": "your two weights do not add up to 1, so the running statistics grow",
-            "old + (1 - momentum) * now": (
-                "you keep the old value whole, so the running statistics grow; the two weights have to add up to 1"
-            ),
-            "0.9 * old + 0.1 * now": (
-                "you always give a new packet the weight 0.1; the argument momentum sets the weight"
-            ),
-        },
+    f"{STATISTICS} -> (z * real[:, None]).mean(axis=0), (z * real[:, None]).var(axis=0)": (
+        "you set the blank rows to 0, but they are still counted; average over the images only"
     ),
-    "choose": {
-        f"{WEIGHTS} -> w1, w2, w3 = checkpoints[0]": (
-            "your scores come from the first weights; both, statistics and scores, need the last"
-        ),
-        f"{SCORING} -> {SCORING}; w1, w2, w3 = checkpoints[0]": (
-            "your scores come from the first weights and your statistics from the last; both need the last"
-        ),
-    },
+    f"{STATISTICS} -> z[z.any(axis=1)].mean(axis=0), z[z.any(axis=1)].var(axis=0)": (
+        "you find the blank rows by their zeros, but after the first norm they are no longer 0; use filled"
+    ),
+    f"{UPDATE} -> now": "only the last packet is left in your running statistics",
+    f"{UPDATE} -> momentum * old + now": "your two weights do not add up to 1, so the running statistics grow",
+    f"{SCORING} -> {SCORING}; w1, w2, w3 = checkpoints[0]": (
+        "your scores come from the first weights and your statistics from the last; both need the last"
+    ),
 }
-
-
-def _left(count):
-    return f"{count} of 4 bugs {'is' if count == 1 else 'are'} left"
-
-
-def _mistakes():
-    """Every choice of bugs that are left, alone and beside one clumsy fix."""
-    found = {}
-    for count in range(5):
-        for left in itertools.combinations(FAULTS, count):
-            faults = [FAULTS[name] for name in left]
-            if 0 < count < 4:
-                found["\n".join(faults)] = _left(count)
-            for name, edits in CLUMSY.items():
-                for edit, sentence in edits.items() if name not in left else ():
-                    found["\n".join([*faults, edit])] = f"{_left(count + 1)}; {sentence}"
-    never = f"{UPDATE} -> old"
-    found[never, f"{never}\n{FAULTS['normalize']}"] = "your running statistics never change, whatever the packets hold"
-    one_pass = f"{STATISTICS} -> z[real].mean(axis=0), (z[real] ** 2).mean(axis=0) - z[real].mean(axis=0) ** 2"
-    return found | {one_pass: Says(f"{_left(1)}; {CANCELS}", wrong_anyhow="B, large mean")}
 
 
 def _probe(rng, label, *, padded=False, momentum=0.5, eps=0.0, checkpoints=1, mean=0.0, scale=1.0):
@@ -170,6 +86,8 @@ def _cases(rng):
     ]
 
 
+ONE = np.ones((1, 1))
+PACKET = np.array([[[1.0], [3], [0]]]), np.array([[True, True, False]])
 MENDED_NETWORK = Exercise(
     solution="""
 def my_mended_network(images, packets, filled, checkpoints, momentum, eps):
@@ -196,8 +114,11 @@ def my_mended_network(images, packets, filled, checkpoints, momentum, eps):
 """,
     given="\n".join(FAULTS.values()),
     cases=_cases,
-    mistakes=_mistakes(),
-    variants=[_in_one_go, _by_sums],
+    mistakes={fix: f"1 of 4 bugs is left; {sentence}" for fix, sentence in CLUMSY.items()},
+    variants=[_by_sums],
+    # The packet holds 1 and 3: mean 2, variance 1, root 2; then 0 and 2 with mean 1, variance 1. A quarter of that is
+    # stored: means 0.5 and 0.25, variances 1. The image: (3 - 0.5)/2 · 2 · 2 = 5, then (5 - 0.25)/2 · 8.
+    worked=[(case([[3]], *PACKET, [[ONE] * 3, [2 * ONE, 2 * ONE, 8 * ONE]], momentum=0.75, eps=3), [[19]])],
 )
 
 EXERCISES = [MENDED_NETWORK]
