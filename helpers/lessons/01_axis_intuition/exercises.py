@@ -5,17 +5,11 @@ import operator
 import numpy as np
 
 from ...exercises import Exercise, Says, WrongKind, case
-from ...exercises.shared import AFFINE_FIRST, CANCELS, RMS_NORM, affine_case
+from ...exercises.shared import AFFINE_FIRST, CANCELS, RMS_NORM, affine_cases
 
 # The smallest x whose variance is 3e-5: with the usual eps it is 4e-5, and x becomes -HALF and HALF.
 PAIR, HALF = np.sqrt(3e-5) * np.array([[-1.0], [1.0]]), np.sqrt(3 / 4)
 UNNOTICED = "they line up with the last axis, W, and not with the channels, unnoticed when C equals W"
-
-NORMS = ("batch", "instance", "layer")
-
-
-def _axes_cases(rng):
-    return [case(norm, ndim) for ndim in (4, 3, 2) for norm in NORMS]
 
 
 def _run_axes(attempt, norm, ndim):
@@ -39,10 +33,6 @@ def _run_axes(attempt, norm, ndim):
     return tuple(axes)
 
 
-def _compare_axes(axes, expected, tol):
-    return axes == expected, f"got {axes}, expected {expected}"
-
-
 def _axes_by_elimination(norm, ndim):
     kept = {"batch": {1}, "instance": {0, 1}, "layer": {0}}[norm]
     return [axis for axis in range(ndim) if axis not in kept]
@@ -54,25 +44,19 @@ def my_statistic_axes(norm, ndim):
     space = tuple(range(2, ndim))
     return {"batch": (0, *space), "layer": (1, *space), "instance": space}[norm]
 """,
-    cases=_axes_cases,
+    cases=lambda rng: [case(norm, ndim) for ndim in (4, 3, 2) for norm in ("batch", "instance", "layer")],
     run=_run_axes,
-    compare=_compare_axes,
+    compare=lambda axes, expected, tol: (axes == expected, f"got {axes}, expected {expected}"),
     variants=[_axes_by_elimination],
     worked=[(case("batch", 4), (0, 2, 3)), (case("instance", 3), (2,)), (case("layer", 2), (1,))],
     mistakes={
         "(0, *space) -> (0,)": (
-            "for batch norm you averaged over the batch axis only; all positions of a channel share their statistics"
+            "for batch norm you averaged over the batch axis only, so every position gets statistics of its own"
         ),
         "(1, *space) -> space": "for layer norm you averaged over the spatial axes only; that is instance norm",
-        ("(1, *space) -> (ndim - 1,)", "(1, *space) -> (1,)"): (
-            "for layer norm you took one axis only, so every position has its own mean; here it is one mean per sample"
-        ),
-        '"instance": space -> "instance": (1, *space)': (
-            "for instance norm you included the channel axis; that is layer norm"
-        ),
-        '"instance": space -> "instance": (0, *space)': (
-            "for instance norm you included the batch axis; that is batch norm"
-        ),
+        "(1, *space) -> (1,)": "for layer norm you took the channels only; the positions of a sample share a mean too",
+        '"instance": space -> "instance": (1, *space)': "for instance norm you took the channels too, as layer norm",
+        '"instance": space -> "instance": (0, *space)': "for instance norm you included the batch; that is batch norm",
         '"batch": (0 -> "batch": (1\n"layer": (1 -> "layer": (0': (
             "you swapped batch norm and layer norm: batch norm averages across the samples, layer norm within one"
         ),
@@ -81,23 +65,8 @@ def my_statistic_axes(norm, ndim):
         ),
         "+ ndim = 2": "your axes are those of a table (N, C); all three norms average over the positions too",
         "+ ndim = 4": "your axes are those of an image whatever ndim is; count the spatial axes from ndim",
-        (
-            'return {"batch": (*range(ndim - 1),), "layer": (*range(1, ndim),), "instance": (*range(1, ndim - 1),)}[norm]'
-        ): "your axes are those of channels-last tensors (N, H, W, C); here the channels are axis 1",
     },
 )
-
-
-def _layer_norm_cases(rng):
-    return [
-        affine_case(rng, (5, 3), 3, label="small x"),
-        affine_case(rng, (4, 4), 4, label="square x"),
-        affine_case(rng, (2, 5, 4), 4, label="sequence"),
-        affine_case(rng, (3, 3, 3), 3, label="cube"),
-        affine_case(rng, (6, 5), 5, mean=1e8, label="large mean"),
-        affine_case(rng, (4, 6), 6, scale=1e-3, label="tiny scale"),
-        affine_case(rng, (4, 3), 3, eps=0.5, label="large eps"),
-    ]
 
 
 def _layer_norm_in_steps(x, gamma, beta, eps=1e-5):
@@ -114,7 +83,7 @@ def my_layer_norm(x, gamma, beta, eps=1e-5):
     var = x.var(axis=-1, keepdims=True)  # the variance
     return gamma * (x - mean) / np.sqrt(var + eps) + beta  # the output
 """,
-    cases=_layer_norm_cases,
+    cases=lambda rng: affine_cases(rng, {"square x": (4, 4), "sequence": (2, 5, 4), "small x": (5, 3)}, -1),
     tol=1e-4,
     variants=[_layer_norm_in_steps],
     worked=[
@@ -123,44 +92,21 @@ def my_layer_norm(x, gamma, beta, eps=1e-5):
         (case(PAIR.T, np.ones(2), np.zeros(2)), [[-HALF, HALF]]),
     ],
     mistakes={
-        "axis=-1 -2-> axis=0": (
-            "you averaged over axis 0, across the batch; layer norm averages over the last axis, within each vector"
-        ),
+        "axis=-1 -2-> axis=0": "you averaged over axis 0, across the batch; layer norm averages within each vector",
         ("axis=-1, keepdims=True -2-> axis=-1", "axis=-1, keepdims=True) -2-> axis=-1)[:, None]"): (
             "mean and variance lost the axis you averaged over and do not line up with every x; keep it with size 1"
         ),
         "axis=-1 -2-> axis=None": "you averaged over all entries of x; each vector has its own mean",
-        "axis=-1 -2-> axis=tuple(range(1, x.ndim))": (
-            "with three axes you averaged over the middle one too; each token has its own mean"
-        ),
+        "axis=-1 -2-> axis=tuple(range(1, x.ndim))": "you averaged over two axes; each token has its own mean",
         "axis=-1 -2-> axis=1": "you averaged over axis 1, which is the last axis only if x has two; count from the end",
-        "x.var(axis=-1, keepdims=True) -> ((x - mean) ** 2).sum(axis=-1, keepdims=True) / len(x)": (
-            "you divided the sum of squares by len(x), the size of axis 0; divide by that of the last axis"
-        ),
-        "x.var(axis=-1, keepdims=True) -> (x**2).mean(axis=-1, keepdims=True) - mean**2": Says(
-            CANCELS, wrong_anyhow="large mean"
-        ),
+        "x.var(axis=-1, keepdims=True) -> (x**2).mean(axis=-1, keepdims=True) - mean**2": Says(CANCELS, "large mean"),
         "x.var(axis=-1, keepdims=True) -> (x**2).mean(axis=-1, keepdims=True)\n(x - mean) -> x": RMS_NORM,
         (
             "+ x = gamma * x + beta\ngamma * (x -> (x\n + beta  # ->  #",
             "+ x = gamma * x\ngamma * (x -> (x",
         ): AFFINE_FIRST,
-        "return gamma * (x - mean) / np.sqrt(var + eps) + beta -> return (x - mean) / np.sqrt(var + eps)": (
-            "you did not apply gamma and beta"
-        ),
     },
 )
-
-
-def _batch_norm_cases(rng):
-    return [
-        affine_case(rng, (4, 3, 2, 5), 3, label="C and W differ"),
-        affine_case(rng, (3, 4, 2, 4), 4, label="C equals W"),
-        affine_case(rng, (3, 3, 3, 3), 3, label="all equal"),
-        affine_case(rng, (2, 3, 4, 2), 3, mean=1e8, label="large mean"),
-        affine_case(rng, (3, 2, 2, 3), 2, scale=1e-3, label="tiny scale"),
-        affine_case(rng, (2, 3, 2, 2), 3, eps=0.5, label="large eps"),
-    ]
 
 
 def _batch_norm_in_steps(x, gamma, beta, eps=1e-5):
@@ -179,43 +125,37 @@ def my_batch_norm_nchw(x, gamma, beta, eps=1e-5):
     y = (x - mean) / np.sqrt(var + eps)  # the normalized values
     return gamma[:, None, None] * y + beta[:, None, None]  # the scale and shift
 """,
-    cases=_batch_norm_cases,
+    cases=lambda rng: affine_cases(
+        rng, {"C equals W": (3, 4, 2, 4), "all equal": (3, 3, 3, 3), "C and W differ": (4, 3, 2, 5)}, 1
+    ),
     tol=1e-4,
     variants=[_batch_norm_in_steps],
     worked=[
         # means 2 and 6, variances 1 and 1: roots 2
         (
-            case(
-                np.array([[[[1, 3]], [[5, 5]]], [[[3, 1]], [[7, 7]]]]), np.array([2, 10]), np.array([100, 200]), eps=3
-            ),
-            [[[[99, 101]], [[195, 195]]], [[[101, 99]], [[205, 205]]]],
+            case(np.array([[[[1, 3]], [[5, 7]]]]), np.array([2, 10]), np.array([100, 200]), eps=3),
+            [[[[99, 101]], [[195, 205]]]],
         ),
         (case(PAIR[..., None, None], np.ones(1), np.zeros(1)), [[[[-HALF]]], [[[HALF]]]]),
     ],
     mistakes={
-        "axis=(0, 2, 3) -2-> axis=0": (
-            "you averaged over the batch axis only; all images and all pixels of a channel share one mean"
-        ),
+        "axis=(0, 2, 3) -2-> axis=0": "you averaged over the batch only; all pixels of a channel share one mean",
         "axis=(0, 2, 3) -2-> axis=(2, 3)": "you averaged over the pixels of each image alone; that is instance norm",
-        "axis=(0, 2, 3) -2-> axis=(1, 2, 3)": (
-            "you averaged within each image over all its channels; that is layer norm"
-        ),
+        "axis=(0, 2, 3) -2-> axis=(1, 2, 3)": "you averaged over all channels of each image; that is layer norm",
         ("axis=(0, 2, 3) -2-> axis=None", "axis=(0, 2, 3) -2-> axis=1"): (
             "you averaged over the channel axis, so the channels share one mean; each channel has its own"
         ),
         "axis=(0, 2, 3) -2-> axis=(0, 1, 2)": (
-            "you kept the last axis apart, as for channels-last (N, H, W, C); here the channels are axis 1"
+            "you kept the last axis, as for (N, H, W, C); here the channels are axis 1"
         ),
         "[:, None, None] -2->": f"you used gamma and beta as they are; {UNNOTICED}",
-        "[:, None, None] -2-> [:, None]": (
-            "your [:, None] lines gamma and beta up with H; to reach the channels they need two axes after them"
-        ),
+        "[:, None, None] -2-> [:, None]": "you lined up gamma and beta with H; the channels need two axes after them",
         (
             "axis=(0, 2, 3), keepdims=True -2-> axis=(0, 2, 3)",
             "axis=(0, 2, 3), keepdims=True -2-> axis=(0, 2, 3)\n[:, None, None] -2->",
         ): f"your mean and variance lost the axes you averaged over; {UNNOTICED}",
         "x.var(axis=(0, 2, 3), keepdims=True) -> (x**2).mean(axis=(0, 2, 3), keepdims=True) - mean**2": Says(
-            CANCELS, wrong_anyhow="large mean"
+            CANCELS, "large mean"
         ),
     },
 )

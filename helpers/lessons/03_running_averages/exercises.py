@@ -23,7 +23,6 @@ def _update_cases(rng):
         one((4, 4), label="square x", momentum=0.3),
         one((2, 3), label="two samples", momentum=0.25),
         one((7, 2), mean=1e8, scale=3.0, label="large mean", momentum=0.01),
-        one((6, 1), label="one channel", momentum=0.9),
         one((3, 2), label="momentum 0", momentum=0.0),
     ]
 
@@ -61,32 +60,16 @@ def my_update_running_stats(running_mean, running_var, x, momentum=0.1):
         "x.var(axis=0, ddof=1) -> ((x**2).mean(axis=0) - batch_mean**2) * len(x) / (len(x) - 1)": Says(
             CANCELS, wrong_anyhow="large mean"
         ),
-        "(1 - momentum) -2-> momentum\nmomentum * batch -2-> (1 - momentum) * batch\naxis=0, ddof=1 -> axis=0": (
-            "two things at once: you weighted old and new as Keras does, and you stored the biased variance"
-        ),
-        ("axis=0 -2-> axis=1", "x.mean(axis=0) -> x.mean()\naxis=0, ddof=1 -> ddof=1"): (
-            "you averaged over the channels; each channel has its own statistics, over the batch"
-        ),
-        ("x.var(axis=0, ddof=1) -> x.std(axis=0)", "x.var -> x.std"): (
-            "you mixed the standard deviation of the batch into the running variance"
-        ),
+        "axis=0 -2-> axis=1": "you averaged over the channels; each channel has its own statistics, over the batch",
+        "x.var(axis=0, ddof=1) -> x.std(axis=0)": "you mixed in the standard deviation; take the variance",
         "return x.mean(axis=0), x.var(axis=0, ddof=1)": (
-            "you returned the statistics of this batch; use the old buffers and momentum too"
+            "you returned this batch's statistics; mix them with the old ones"
         ),
-        "(1 - momentum) * running -2-> running": (
-            "you added the new batch without shrinking the old value; the two weights must add up to 1"
-        ),
+        "(1 - momentum) * running -2-> running": "you did not shrink the old value; the two weights must add up to 1",
         "(1 - momentum) -2-> 1 - momentum": NO_PARENTHESES,
-        "(1 - momentum) -2-> 0.9\nmomentum * batch -2-> 0.1 * batch": (
-            "you ignored the argument momentum and always used 0.1"
-        ),
+        "(1 - momentum) -2-> 0.9\nmomentum * batch -2-> 0.1 * batch": "you ignored the argument momentum and used 0.1",
     },
 )
-
-
-def _momentum_cases(rng):
-    fixed = [case(m) for m in (0.99, 0.9, 0.999, 0.5, 1.0, 0.0)]
-    return [*fixed, case(float(rng.uniform(0.6, 0.98)), label="any")]
 
 
 def _momentum_in_steps(keras_momentum):
@@ -99,19 +82,17 @@ TORCH_MOMENTUM_FROM_KERAS = Exercise(
 def my_torch_momentum_from_keras(keras_momentum):
     return 1 - keras_momentum
 """,
-    cases=_momentum_cases,
+    cases=lambda rng: [case(m) for m in (0.99, 0.9, 0.999, 0.73, 0.5, 1.0, 0.0)],
     variants=[_momentum_in_steps],
     worked=[(case(0.99), 0.01)],
     mistakes={
-        "return keras_momentum": (
-            "you passed the number on unchanged, so 0.99 would keep 1% of the history instead of 99%"
-        ),
+        "return keras_momentum": "you passed the number on unchanged; 0.99 would keep 1% of the history, not 99%",
         ("return 1 / keras_momentum", "return (1 - keras_momentum) / keras_momentum"): (
             "you divided; the two momenta are weights of one average, and weights add up to 1"
         ),
         ("return 0.1", "return 0.01"): "you always return a default; the answer depends on the momentum in Keras",
         "return round(1 - keras_momentum, 2)": (
-            "you rounded to two digits, which turns 0.999 into a momentum of 0 and freezes the buffers"
+            "you rounded to two digits; from 0.999 comes 0, which freezes the buffers"
         ),
     },
 )
@@ -130,7 +111,6 @@ def _eval_cases(rng):
         one((3, 4, 2, 4), label="C equals W"),
         one((3, 3, 3, 3), label="all equal"),
         one((2, 3, 4, 5), mean=1e8, label="large mean"),
-        one((1, 2, 1, 1), label="one number per channel"),
         one((2, 3, 2, 2), scale=1e-3, label="tiny variance"),
         one((2, 3, 2, 4), eps=0.5, label="large eps"),
     ]
@@ -166,13 +146,6 @@ def my_batch_norm_eval(x, gamma, beta, running_mean, running_var, eps=1e-5):
         "running_var[:, None, None] -> x.var(axis=(0, 2, 3), keepdims=True)": (
             "you normalized with the statistics of this batch; that is training mode; eval mode uses running ones"
         ),
-        "running_mean[:, None, None] -> x.mean(axis=(0, 2, 3), keepdims=True)": (
-            "you subtracted the mean of this batch; eval mode subtracts the running mean"
-        ),
-        "running_mean[:, None, None] -> 0.9 * running_mean[:, None, None] + 0.1 * x.mean(axis=(0, 2, 3), keepdims=True)\n"
-        "running_var[:, None, None] -> 0.9 * running_var[:, None, None] + 0.1 * x.var(axis=(0, 2, 3), keepdims=True)": (
-            "you updated the running statistics with this batch first; eval mode only reads the buffers"
-        ),
         "running_var[:, None, None] -> running_var[:, None, None] * (len(x) - 1) / len(x)": (
             "you turned the running variance into a biased one; eval mode uses it as it is stored"
         ),
@@ -182,9 +155,7 @@ def my_batch_norm_eval(x, gamma, beta, running_mean, running_var, eps=1e-5):
         ("[:, None, None] -4->", "[:, None, None] -4-> [None, None, :]"): (
             "your vectors line up with the last axis, W, and not with the channels; it goes unnoticed when C equals W"
         ),
-        "[:, None, None] -4-> [:, None]": (
-            "your [:, None] lines the vectors up with H; to reach the channels they need two axes after them"
-        ),
+        "[:, None, None] -4-> [:, None]": "you lined up the vectors with H; the channels need two axes after them",
     },
 )
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...exercises import Exercise, Says, case
-from ...exercises.shared import AFFINE_FIRST, CANCELS, RMS_NORM, affine_case
+from ...exercises.shared import AFFINE_FIRST, CANCELS, RMS_NORM, affine_case, affine_cases
 
 OWN_AXES = "you averaged over axes of your own choice; pass `axis` on to mean and variance"
 
@@ -75,18 +75,6 @@ def my_layer_norm_tuple_axes(x, axis, gamma, beta, eps=1e-5):
 )
 
 
-def _channel_cases(rng):
-    return [
-        affine_case(rng, (2, 3, 4, 5), 3, label="all sizes differ"),
-        affine_case(rng, (2, 4, 4, 4), 4, label="C = H = W"),
-        affine_case(rng, (3, 6, 1, 1), 6, label="one pixel"),
-        affine_case(rng, (1, 5, 2, 3), 5, label="one image"),
-        affine_case(rng, (2, 3, 4, 5), 3, mean=1e8, label="large mean"),
-        affine_case(rng, (2, 3, 4, 5), 3, scale=1e-3, label="tiny scale"),
-        affine_case(rng, (2, 3, 4, 5), 3, eps=0.5, label="large eps"),
-    ]
-
-
 def _channels_last(x, gamma, beta, eps=1e-6):
     last = x.transpose(0, 2, 3, 1)
     mean = np.mean(last, axis=-1, keepdims=True)  # the mean
@@ -103,7 +91,7 @@ def my_channel_layer_norm(x, gamma, beta, eps=1e-6):
     y = (x - mean) / np.sqrt(var + eps)  # the normalized values
     return gamma[:, None, None] * y + beta[:, None, None]  # the scale and shift
 """,
-    cases=_channel_cases,
+    cases=lambda rng: affine_cases(rng, {"all equal": (3, 3, 3, 3), "C and W differ": (2, 3, 4, 5)}, 1),
     tol=1e-4,
     variants=[_channels_last],
     worked=[
@@ -113,26 +101,17 @@ def my_channel_layer_norm(x, gamma, beta, eps=1e-6):
         ),
     ],
     mistakes={
-        ("axis=1 -2-> axis=-1", "axis=1 -2-> axis=-1\n[:, None, None] -2->"): (
-            "you averaged over the last axis, the width; the channels are axis 1"
-        ),
+        "axis=1 -2-> axis=-1": "you averaged over the last axis, the width; the channels are axis 1",
         "axis=1 -2-> axis=(2, 3)": (
-            "you averaged over the pixels of a channel, which is instance norm; here the mean runs over channels"
+            "you averaged over the pixels of a channel, as in instance norm; average over channels"
         ),
         "axis=1 -2-> axis=(1, 2, 3)": (
-            "you averaged over channels and pixels together, as GroupNorm(1, C) does; here each pixel has its own mean"
+            "you averaged over channels and pixels, as GroupNorm(1, C); each pixel has its own mean"
         ),
-        "axis=1 -2-> axis=(0, 2, 3)": (
-            "you averaged over images and pixels; that is batch norm, but here the mean runs over channels"
-        ),
-        "axis=1 -2-> axis=0": "you averaged over the batch; average over the channels of each pixel, axis 1",
-        "[:, None, None] -2->": (
-            "your gamma and beta line up with the last axis, the width; it goes unnoticed when C equals W"
-        ),
+        "axis=1 -2-> axis=(0, 2, 3)": "you averaged over images and pixels, as batch norm; average over the channels",
+        "[:, None, None] -2->": "your gamma and beta line up with the last axis, the width, unnoticed if C equals W",
         "axis=1, keepdims=True -2-> axis=1": "mean and variance lost the axis of the channels; keep it with size 1",
-        "+ x = x.transpose(0, 2, 3, 1)\naxis=1 -2-> axis=-1\n[:, None, None] -2->": (
-            "your result still has its channels last; move them to axis 1"
-        ),
+        "+ x = x.transpose(0, 2, 3, 1)\naxis=1 -2-> axis=-1\n[:, None, None] -2->": "your channels are last; move them back",
         "+ shape = x.shape; x = x.transpose(0, 2, 3, 1)\naxis=1 -2-> axis=-1\n"
         "gamma[:, None, None] * y + beta[:, None, None] -> (gamma * y + beta).reshape(shape)": (
             "reshape gives the right shape but mixes up the entries; move the channels with transpose"
@@ -140,16 +119,6 @@ def my_channel_layer_norm(x, gamma, beta, eps=1e-6):
         "x.var(axis=1, keepdims=True) -> (x**2).mean(axis=1, keepdims=True) - mean**2": Says(CANCELS, "large mean"),
     },
 )
-
-
-def _project_cases(rng):
-    return [
-        case(np.array([1.0, 2.0, 6.0]), label="1, 2, 6"),
-        case(rng.normal(size=5), label="five features"),
-        case(rng.normal(100, 1, size=8), label="large mean"),
-        case(rng.normal(0, 1e-3, size=4), label="tiny scale"),
-        case(np.array([3.0, -1.0]), label="two features"),
-    ]
 
 
 def _project_by_unit_vector(x):
@@ -169,7 +138,9 @@ def my_project(x):
     return on_plane, on_sphere
 """,
     forbidden={"mean std var average": "you used a mean or a standard deviation; use dot products and lengths only"},
-    cases=_project_cases,
+    cases=lambda rng: [
+        case(m + s * rng.normal(size=d)) for d, m, s in ((5, 0, 1), (2, 1, 3), (8, 100, 1), (4, 0, 1e-3))
+    ],
     results=("the point on the plane", "the point on the sphere"),
     variants=[_project_by_unit_vector],
     worked=[
@@ -178,20 +149,11 @@ def my_project(x):
     ],
     mistakes={
         "np.sqrt(len(x)) * on_plane -> on_plane": "your second vector has length 1; layer norm's outputs have length √d",
-        "np.sqrt(len(x)) -> np.sqrt(3)": "your second vector has length √3, right for three features only; it is √d",
-        "(x @ ones) / len(x) -> (x @ ones)": (
-            "you subtracted (x · 1) from every feature; divide it by d first, the squared length of (1, ..., 1)"
-        ),
         "(x @ ones) / len(x) -> (x @ ones) / np.sqrt(len(x))": (
             "you divided (x · 1) by √d once; use the unit vector (1, ..., 1) / √d in both places, or divide by d"
         ),
-        ("x - (x @ ones) -> (x @ ones)", "return on_plane -> return x - on_plane"): (
-            "your first vector is the component of x along (1, ..., 1); subtract it from x to reach the plane"
-        ),
-        "/ len(x) -> / (x @ x)": "you divided by the squared length of x; divide by that of (1, ..., 1), which is d",
-        "* on_plane / length -> * x / np.linalg.norm(x)": (
-            "you moved x itself to the sphere, which is RMSNorm; move its projection"
-        ),
+        "return on_plane -> return x - on_plane": "your first vector is the part along (1, ..., 1); subtract it from x",
+        "* on_plane / length -> * x / np.linalg.norm(x)": "you moved x to the sphere, as RMSNorm; move its projection",
     },
 )
 

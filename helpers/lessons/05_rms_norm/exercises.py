@@ -4,7 +4,6 @@ import numpy as np
 
 from ...exercises import Exercise, WrongKind, case
 
-SUM = "you took the sum of the squares, which gives length 1 before gamma; RMSNorm takes their mean, which gives √d"
 NOTHING = "you subtracted the mean, as layer norm does; RMSNorm subtracts nothing"
 GAMMA_FIRST = "you multiplied by gamma before normalizing, which changes the root mean square too; multiply after it"
 ONE_MORE = "you multiplied by 1 + gamma, as models that store gamma - 1 do; here gamma is the scale itself"
@@ -18,7 +17,6 @@ def _rms_cases(rng):
 
     return [
         one((5, 3), mean=2, label="small x"),
-        one((4, 4), mean=1, label="square x"),
         one((2, 5, 4), mean=1, label="sequence"),
         one((4, 6), scale=1e-3, label="tiny scale"),
         one((4, 3), eps=0.5, label="large eps"),
@@ -43,20 +41,12 @@ def my_rms_norm(x, gamma, eps=1e-6):
     variants=[_rms_in_steps],
     worked=[(case(np.array([[1.0, 7]]), np.array([1, 2]), eps=0), [[0.2, 2.8]])],
     mistakes={
+        ".mean(axis=-1 -> .sum(axis=-1": "you took the sum, which gives length 1 before gamma; the mean gives √d",
         (
-            ".mean(axis=-1 -> .sum(axis=-1",
-            ".mean(axis=-1 -> .sum(axis=-1\nnp.sqrt(mean_square + eps) -> (np.sqrt(mean_square) + eps)",
-        ): SUM,
-        "+ x = x - x.mean(axis=-1, keepdims=True)": NOTHING,
-        "gamma * x -> gamma * (x - x.mean(axis=-1, keepdims=True))": (
-            "your root mean square is right, but you subtracted the mean from x; RMSNorm subtracts nothing"
-        ),
-        "(x**2).mean -> x.var": (
-            "you divided by the standard deviation, which leaves the mean out; the root mean square includes it"
-        ),
-        "(x**2).mean(axis=-1, keepdims=True) -> x.mean(axis=-1, keepdims=True) ** 2": (
-            "you squared the mean; RMSNorm takes the mean of the squares"
-        ),
+            "+ x = x - x.mean(axis=-1, keepdims=True)",
+            "gamma * x -> gamma * (x - x.mean(axis=-1, keepdims=True))",
+        ): NOTHING,
+        "(x**2).mean -> x.var": "you divided by the standard deviation; the root mean square includes the mean",
         "axis=-1 -> axis=0": "you averaged over axis 0, across the batch; RMSNorm averages within each vector",
         "gamma * x -> (1 + gamma) * x": ONE_MORE,
         "+ x = gamma * x\ngamma * x / -> x /": GAMMA_FIRST,
@@ -136,29 +126,15 @@ def my_rms_norm_llama_order(x, gamma, eps=1e-6):
         ("(x32 * x32) -> (x * x).astype(np.float32)", "(x32 * x32).mean -> (x * x).mean"): (
             "you squared in float16, where the square of 300 is already infinite; cast x to float32 first"
         ),
-        (
-            "x32 / np.sqrt(mean_square + np.float32(eps)) -> x / np.sqrt(mean_square + eps).astype(np.float16)",
-            "x32 / np.sqrt(mean_square + np.float32(eps)) -> x * (1 / np.sqrt(mean_square + eps)).astype(np.float16)",
-        ): "you cast the root mean square to float16; divide in float32, then cast the normalized vector",
+        "x32 / np.sqrt(mean_square + np.float32(eps)) -> x / np.sqrt(mean_square + eps).astype(np.float16)": (
+            "you cast the root mean square to float16; divide in float32, then cast the normalized vector"
+        ),
         "np.float32(eps) -> np.float16(eps)": "you cast eps to float16, where 1e-9 becomes 0; keep it in float32",
         "+ np.float32(eps) ->": "you left out epsilon, so a vector of zeros becomes NaN",
         "+ x = gamma * x\ngamma * normalized -> normalized": GAMMA_FIRST,
         "x32 = x.astype(np.float32) -> x32 = x.astype(np.float32); x32 = x32 - x32.mean(axis=-1, keepdims=True)": NOTHING,
     },
 )
-
-
-def _fold_cases(rng):
-    def one(d, out, label):
-        return case(rng.uniform(0.5, 2, d), rng.normal(size=(d, out)), rng.normal(size=out), label=label)
-
-    return [
-        one(4, 3, "four features, three outputs"),
-        one(3, 3, "as many outputs as features"),
-        one(2, 5, "more outputs than features"),
-        one(6, 1, "one output"),
-        case(np.array([0.0, -2.0]), np.ones((2, 3)), np.zeros(3), label="gamma zero or negative"),
-    ]
 
 
 def _fold_by_matrix(gamma, V, b):
@@ -170,7 +146,10 @@ FOLD_GAMMA = Exercise(
 def my_fold_gamma(gamma, V, b):
     return gamma[:, None] * V, b  # the result
 """,
-    cases=_fold_cases,
+    cases=lambda rng: [
+        case(rng.uniform(0.5, 2, d), rng.normal(size=(d, out)), rng.normal(size=out))
+        for d, out in [(4, 3), (3, 3), (2, 5), (6, 1)]
+    ],
     results=("V", "b"),
     variants=[_fold_by_matrix],
     worked=[
@@ -179,14 +158,10 @@ def my_fold_gamma(gamma, V, b):
     mistakes={
         ("gamma[:, None] * V -> gamma * V", "gamma[:, None] * V -> gamma[None, :] * V"): ROWS_OF_V,
         ("* V, b -> * V, (gamma @ V) * b", "* V, b -> * V, gamma * b", "* V, b -> * V, np.zeros_like(b)"): UNCHANGED,
-        "* V, b -> * V, b + gamma @ V": (
-            "you added gamma @ V to the bias, as one does with a beta; gamma only multiplies, so b is unchanged"
-        ),
+        "* V, b -> * V, b + gamma @ V": "you added gamma @ V to the bias, as for a beta; gamma only multiplies",
         "gamma[:, None] * V -> V / gamma[:, None]": "you divided V by gamma; multiply, so that the features need no gamma",
         "gamma[:, None] * V -> (1 + gamma)[:, None] * V": ONE_MORE,
-        "gamma[:, None] * V -> gamma @ V": (
-            "gamma @ V adds up the features and leaves one number for each output; multiply the rows of V by gamma"
-        ),
+        "gamma[:, None] * V -> gamma @ V": "you added up the features; multiply the rows of V by gamma instead",
     },
 )
 

@@ -21,7 +21,6 @@ def _port_cases(rng):
     return [
         one(3, "default settings"),
         one(4, "settings of its own", momentum=0.9, epsilon=1e-5),
-        one(3, "slow", momentum=0.999, epsilon=0.01),
         one(5, "without gamma", scale=False),
         one(5, "without beta", center=False),
         one(4, "without gamma and beta", center=False, scale=False, momentum=0.8),
@@ -57,26 +56,16 @@ def my_port_batch_norm(weights, momentum=0.99, epsilon=1e-3, center=True, scale=
     ],
     mistakes={
         "1 - momentum -> momentum": (
-            "you passed the momentum on unchanged; in Keras it is the weight of the old value, in PyTorch of the new"
+            "you passed the momentum on unchanged; in Keras it weighs the old value, in PyTorch the new"
         ),
-        (
-            "1 - momentum -> 0.1",
-            "1 - momentum -> 0.01",
-            "momentum, epsilon -> momentum, 1e-5",
-            "momentum, epsilon -> momentum, 1e-3",
-            "1 - momentum, epsilon -> 0.1, 1e-5",
-        ): DEFAULTS,
+        ("1 - momentum -> 0.1", "momentum, epsilon -> momentum, 1e-5"): DEFAULTS,
         "var, 1 - -> np.sqrt(var), 1 -": "you stored a standard deviation; running_var is a variance, as Keras has it",
         "var, 1 - -> var + epsilon, 1 -": "you added eps to the variance; PyTorch adds it again when it normalizes",
-        "return weight, -> return weight / np.sqrt(var + epsilon),": (
-            "you divided gamma by the standard deviation; PyTorch divides by it itself, so copy gamma as it is"
-        ),
+        "return weight, -> return weight / np.sqrt(var + epsilon),": "you divided gamma by the root; copy it as it is",
         "if scale else np.ones -> if center else np.ones\nif center else np.zeros -> if scale else np.zeros": (
             "center and scale have changed places: scale means that there is a gamma, center that there is a beta"
         ),
-        "weight = rest.pop(0) -> weight = rest.pop(1 if center else 0)": (
-            "you take beta from the list before gamma; Keras lists gamma first"
-        ),
+        "weight = rest.pop(0) -> weight = rest.pop(1 if center else 0)": "you took beta first; Keras lists gamma first",
         (
             "gamma, beta, mean, var = weights; return gamma, beta, mean, var, 1 - momentum, epsilon",
             "return weights[0], weights[1], weights[-2], weights[-1], 1 - momentum, epsilon",
@@ -85,10 +74,6 @@ def my_port_batch_norm(weights, momentum=0.99, epsilon=1e-3, center=True, scale=
         "np.ones(channels) -> np.zeros(channels)": (
             "your weight is 0 where Keras has no gamma, so the layer would forget its input; 1 changes nothing"
         ),
-        (
-            "np.ones(channels) -> 1.0\nnp.zeros(channels) -> 0.0",
-            "np.ones(channels) -> None\nnp.zeros(channels) -> None",
-        ): ("where gamma or beta is missing you return no array; PyTorch has one number per channel"),
     },
 )
 
@@ -104,7 +89,6 @@ def _layout_cases(rng):
         one("NCL", (3, 4, 4), "L equals C"),
         one("LNC", (4, 2, 3), "time first"),
         one("NCHW", (2, 3, 4, 5), "image, channels first"),
-        one("NHWC", (2, 4, 5, 3), "image, channels last"),
         one("NCL", (2, 3, 4), "large mean", mean=1e8, scale=3.0),
         one("NCL", (2, 3, 4), "tiny scale", scale=1e-3),
         one("NCL", (2, 3, 4), "large eps", eps=0.5),
@@ -142,29 +126,17 @@ def my_channels_last_layer_norm(x, gamma, beta, layout, eps=1e-6):
         ),
     ],
     mistakes={
-        'layout.index("C") -> -1': (
-            "you normalize the last axis whatever the layout says; it goes unnoticed when L equals C"
-        ),
+        'layout.index("C") -> -1': "you normalize the last axis whatever the layout says; it goes unnoticed if L is C",
         ('layout.index("C") -> 1', "y, -1, axis -> y, -1, 1"): (
             "you expect the channels on axis 1 whatever the layout says; find the place of the C in it"
         ),
-        "return np.moveaxis(y, -1, axis) -> return y": (
-            "your result has its channels last; move them back to where the layout has them"
-        ),
-        "np.moveaxis(x -> np.swapaxes(x": (
-            "you swapped two axes on the way there and moved one on the way back; use the same function both times"
-        ),
+        "return np.moveaxis(y, -1, axis) -> return y": "your result has its channels last; move them back",
+        "np.moveaxis(x -> np.swapaxes(x": "you swapped two axes there, but moved one back; use the same function twice",
         "x, axis, -1 -> x, axis, axis\ny, -1, axis -> y, axis, axis\naxis=-1 -2-> axis=axis": (
             "your statistics are those of the channels, but gamma and beta of shape (C,) meet the last axis"
         ),
-        (
-            "np.moveaxis(x, axis, -1) -> x.reshape(np.moveaxis(x, axis, -1).shape)\n"
-            "np.moveaxis(y, -1, axis) -> y.reshape(x.shape)",
-            "np.moveaxis(y, -1, axis) -> y.reshape(x.shape)",
-        ): ONLY_SPLITS,
-        "axis=-1 -2-> axis=tuple(range(x.ndim - 1))": (
-            "you average over every axis but the channels; that is batch norm"
-        ),
+        "np.moveaxis(y, -1, axis) -> y.reshape(x.shape)": ONLY_SPLITS,
+        "axis=-1 -2-> axis=tuple(range(x.ndim - 1))": "you averaged over all axes but the channels; that is batch norm",
         ("axis=-1 -2-> axis=tuple(range(1, x.ndim))", "axis=-1 -2-> axis=None"): (
             "you averaged over several axes; every place has its own mean, over its C numbers"
         ),
@@ -174,24 +146,10 @@ def my_channels_last_layer_norm(x, gamma, beta, layout, eps=1e-6):
         "last.var(axis=-1, keepdims=True) -> (last**2).mean(axis=-1, keepdims=True)\n(last - mean) -> last": RMS_NORM,
         "mean = -> last = gamma * last + beta; mean =\ngamma * (last - mean) -> (last - mean)\n + beta  # ->  #": AFFINE_FIRST,
         "last.var(axis=-1, keepdims=True) -> (last**2).mean(axis=-1, keepdims=True) - mean**2": Says(
-            CANCELS, wrong_anyhow="large mean"
+            CANCELS, "large mean"
         ),
     },
 )
-
-
-def _dense_cases(rng):
-    def one(channels, height, width, units, label):
-        return case(rng.standard_normal((height * width * channels, units)), channels, height, width, label=label)
-
-    return [
-        one(2, 3, 4, 5, "all sizes differ"),
-        one(3, 2, 2, 4, "square image"),
-        one(3, 3, 3, 3, "equal sizes"),
-        one(2, 3, 2, 12, "as many units as inputs"),
-        one(1, 2, 3, 2, "one channel"),
-        one(2, 3, 2, 1, "one unit"),
-    ]
 
 
 def _dense_by_index(kernel, channels, height, width):
@@ -207,7 +165,10 @@ def my_port_flattened_dense(kernel, channels, height, width):
     image = kernel.reshape(height, width, channels, units)  # the shape as an image
     return image.transpose(3, 2, 0, 1).reshape(units, -1)  # the order of the axes
 """,
-    cases=_dense_cases,
+    cases=lambda rng: [
+        case(rng.standard_normal((c * h * w, units)), c, h, w)
+        for c, h, w, units in [(2, 3, 4, 5), (3, 2, 2, 4), (3, 3, 3, 3), (2, 3, 2, 12), (2, 3, 2, 1)]
+    ],
     variants=[_dense_by_index],
     worked=[
         # inputs of Keras: pixel 1 channels a b, pixel 2 channels a b; of PyTorch: channel a pixels 1 2, channel b
@@ -215,22 +176,15 @@ def my_port_flattened_dense(kernel, channels, height, width):
         (case(np.array([[1, 5], [2, 6]]), 2, 1, 1), [[1, 2], [5, 6]]),
     ],
     mistakes={
-        "return kernel.T": (
-            "you only transposed the kernel; along its inputs the channel still varies fastest, as in (H, W, C)"
-        ),
+        "return kernel.T": "you only transposed the kernel; its inputs are still in the order (H, W, C)",
         "return kernel": "you changed nothing; PyTorch's weight is (units, inputs), with inputs in the order (C, H, W)",
         (
             "return kernel.reshape(kernel.shape[1], -1)",
             "return kernel.reshape(-1, channels, height, width)",
         ): ONLY_SPLITS,
-        "reshape(units, -1) -> reshape(units, -1).T": (
-            "your inputs are in the right order, but the weight is (inputs, units); PyTorch has (units, inputs)"
-        ),
         "(3, 2, 0, 1) -> (2, 0, 1, 3)": "you left the units on the last axis and reshaped; move them to the front first",
         "kernel.reshape(height, width, channels, units) -> kernel.T.reshape(units, channels, height, width)\n"
-        "(3, 2, 0, 1) -> (0, 2, 3, 1)": (
-            "you went from (C, H, W) to (H, W, C); the kernel comes from Keras, whose channels are last"
-        ),
+        "(3, 2, 0, 1) -> (0, 2, 3, 1)": "you went from (C, H, W) to (H, W, C); Keras has the channels last",
         ".reshape(units, -1) ->": "your weight still has four axes; the inputs (C, H, W) have to become one axis again",
         "return kernel.transpose(3, 2, 0, 1)": Says(
             "the kernel has two axes; reshape its rows to (H, W, C) first, then transpose four", raises=True
