@@ -69,7 +69,7 @@ def my_layer_norm_tuple_axes(x, axis, gamma, beta, eps=1e-5):
             CANCELS, "large mean"
         ),
         "axis=axis, keepdims=True -2-> axis=axis": Says(
-            "mean and variance lost the axes you averaged over and no longer line up with x; keep them", raises=True
+            "mean and variance lost axes; keep them with size 1", raises=True
         ),
     },
 )
@@ -102,16 +102,12 @@ def my_channel_layer_norm(x, gamma, beta, eps=1e-6):
     ],
     mistakes={
         "axis=1 -2-> axis=-1": "you averaged over the last axis, the width; the channels are axis 1",
-        "axis=1 -2-> axis=(2, 3)": (
-            "you averaged over the pixels of a channel, as in instance norm; average over channels"
-        ),
-        "axis=1 -2-> axis=(1, 2, 3)": (
-            "you averaged over channels and pixels, as GroupNorm(1, C); each pixel has its own mean"
-        ),
+        "axis=1 -2-> axis=(2, 3)": "you averaged over pixels, as in instance norm; average over the channels",
+        "axis=1 -2-> axis=(1, 2, 3)": "you averaged over pixels too, as GroupNorm(1, C); each pixel has its own mean",
         "axis=1 -2-> axis=(0, 2, 3)": "you averaged over images and pixels, as batch norm; average over the channels",
         "[:, None, None] -2->": "your gamma and beta line up with the last axis, the width, unnoticed if C equals W",
         "axis=1, keepdims=True -2-> axis=1": "mean and variance lost the axis of the channels; keep it with size 1",
-        "+ x = x.transpose(0, 2, 3, 1)\naxis=1 -2-> axis=-1\n[:, None, None] -2->": "your channels are last; move them back",
+        "+ x = x.transpose(0, 2, 3, 1)\naxis=1 -2-> axis=-1\n[:, None, None] -2->": "you left the channels last",
         "+ shape = x.shape; x = x.transpose(0, 2, 3, 1)\naxis=1 -2-> axis=-1\n"
         "gamma[:, None, None] * y + beta[:, None, None] -> (gamma * y + beta).reshape(shape)": (
             "reshape gives the right shape but mixes up the entries; move the channels with transpose"
@@ -148,10 +144,8 @@ def my_project(x):
         (case(np.array([6.0, 6, 0])), ([2, 2, -4], [0.5**0.5, 0.5**0.5, -(2**0.5)])),
     ],
     mistakes={
-        "np.sqrt(len(x)) * on_plane -> on_plane": "your second vector has length 1; layer norm's outputs have length √d",
-        "(x @ ones) / len(x) -> (x @ ones) / np.sqrt(len(x))": (
-            "you divided (x · 1) by √d once; use the unit vector (1, ..., 1) / √d in both places, or divide by d"
-        ),
+        "np.sqrt(len(x)) * on_plane -> on_plane": "your second vector has length 1; layer norm's output has length √d",
+        "(x @ ones) / len(x) -> (x @ ones) / np.sqrt(len(x))": "you divided (x · 1) by √d once; divide twice, or by d",
         "return on_plane -> return x - on_plane": "your first vector is the part along (1, ..., 1); subtract it from x",
         "* on_plane / length -> * x / np.linalg.norm(x)": "you moved x to the sphere, as RMSNorm; move its projection",
     },

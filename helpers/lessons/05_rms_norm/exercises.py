@@ -120,19 +120,15 @@ def my_rms_norm_llama_order(x, gamma, eps=1e-6):
         "gamma * normalized.astype(np.float16) -> (gamma * normalized).astype(np.float16)": (
             "you multiplied by gamma in float32 and cast once at the end, as Gemma does; LLaMA casts first"
         ),
-        "return gamma * (x / np.sqrt((x**2).mean(axis=-1, keepdims=True) + eps))": (
-            "you computed in float16, where the square of 300 is infinite and that of 0.0001 is 0; cast x up first"
-        ),
-        ("(x32 * x32) -> (x * x).astype(np.float32)", "(x32 * x32).mean -> (x * x).mean"): (
-            "you squared in float16, where the square of 300 is already infinite; cast x to float32 first"
+        ("x.astype(np.float32) -> x", "(x32 * x32) -> (x * x).astype(np.float32)", "(x32 * x32) -> (x * x)"): (
+            "you squared in float16, where the square of 300 is infinite and that of 0.0001 is 0; cast x up first"
         ),
         "x32 / np.sqrt(mean_square + np.float32(eps)) -> x / np.sqrt(mean_square + eps).astype(np.float16)": (
             "you cast the root mean square to float16; divide in float32, then cast the normalized vector"
         ),
         "np.float32(eps) -> np.float16(eps)": "you cast eps to float16, where 1e-9 becomes 0; keep it in float32",
-        "+ np.float32(eps) ->": "you left out epsilon, so a vector of zeros becomes NaN",
         "+ x = gamma * x\ngamma * normalized -> normalized": GAMMA_FIRST,
-        "x32 = x.astype(np.float32) -> x32 = x.astype(np.float32); x32 = x32 - x32.mean(axis=-1, keepdims=True)": NOTHING,
+        "mean_square = -> x32 = x32 - x32.mean(axis=-1, keepdims=True); mean_square =": NOTHING,
     },
 )
 
@@ -159,7 +155,7 @@ def my_fold_gamma(gamma, V, b):
         ("gamma[:, None] * V -> gamma * V", "gamma[:, None] * V -> gamma[None, :] * V"): ROWS_OF_V,
         ("* V, b -> * V, (gamma @ V) * b", "* V, b -> * V, gamma * b", "* V, b -> * V, np.zeros_like(b)"): UNCHANGED,
         "* V, b -> * V, b + gamma @ V": "you added gamma @ V to the bias, as for a beta; gamma only multiplies",
-        "gamma[:, None] * V -> V / gamma[:, None]": "you divided V by gamma; multiply, so that the features need no gamma",
+        "gamma[:, None] * V -> V / gamma[:, None]": "you divided V by gamma; multiply, so that x needs no gamma",
         "gamma[:, None] * V -> (1 + gamma)[:, None] * V": ONE_MORE,
         "gamma[:, None] * V -> gamma @ V": "you added up the features; multiply the rows of V by gamma instead",
     },

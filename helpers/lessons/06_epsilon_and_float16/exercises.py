@@ -66,15 +66,13 @@ def my_safe_rms_norm(x, gamma, eps=1e-5):
         (case(np.float32([np.sqrt(3e-5)]), np.float32([1])), [np.sqrt(3 / 4)]),
     ],
     mistakes={
-        "x.astype(np.float32) -> x": "you computed in float16, where large squares are inf and small ones are 0, like 1e-8",
+        "x.astype(np.float32) -> x": "you computed in float16, where large squares are inf, small ones 0, as is 1e-8",
         (
             "(wide**2).mean -> (x * x).astype(np.float32).mean",
             "return x / np.sqrt((x * x).mean(axis=-1, keepdims=True, dtype=np.float32) + np.float32(eps)) * gamma",
         ): "you squared in float16; casting the squares or their sum is too late, they are already inf or 0",
         "+ eps) -> + np.float32(x.dtype.type(eps)))": "you rounded eps to float16, where 1e-8 is 0; zeros give 0 / 0",
-        "(wide / rms * gamma).astype(x.dtype) -> wide / rms * gamma": (
-            "the numbers are right, but you did not cast them back to the dtype of x"
-        ),
+        "(wide / rms * gamma).astype(x.dtype) -> wide / rms * gamma": "you did not cast back to the dtype of x",
         ".astype(x.dtype) -> .astype(np.float16)": "you always return float16; the result has the dtype of x",
         "+ peak = np.abs(x).max(axis=-1, keepdims=True); x = x / np.maximum(peak, 1e-7).astype(x.dtype)": (
             "you divided x by its largest entry and added the same eps; it now weighs differently"
@@ -160,9 +158,7 @@ def my_welford(values):
         "values = list(values); return np.mean(values), np.var(values)": (
             "you keep all values, in a list or an array; keep only the count, the mean and m2"
         ),
-        ("values = np.array(values); return values.mean(), values.var()", "return values.mean(), values.var()"): Says(
-            "an iterator is not an array: it has no length and no mean; take the values one by one", raises=True
-        ),
+        "return values.mean(), values.var()": Says("an iterator has no mean; take the values one by one", raises=True),
         "return next(values), 0.0": "you return after the first value; is there a return inside the loop?",
         "n += 1 -> pass\n(value - mean)  # -> (value - mean); n += 1  #": Says(
             "you add 1 to the count after dividing by it, so the first value is divided by 0; add 1 first", raises=True

@@ -71,9 +71,6 @@ def my_port_batch_norm(weights, momentum=0.99, epsilon=1e-3, center=True, scale=
             "return weights[0], weights[1], weights[-2], weights[-1], 1 - momentum, epsilon",
             "return weight, bias -> return weight, weights[1] if center else np.zeros(channels)",
         ): IN_ANY_CASE,
-        "np.ones(channels) -> np.zeros(channels)": (
-            "your weight is 0 where Keras has no gamma, so the layer would forget its input; 1 changes nothing"
-        ),
     },
 )
 
@@ -140,11 +137,9 @@ def my_channels_last_layer_norm(x, gamma, beta, layout, eps=1e-6):
         ("axis=-1 -2-> axis=tuple(range(1, x.ndim))", "axis=-1 -2-> axis=None"): (
             "you averaged over several axes; every place has its own mean, over its C numbers"
         ),
-        "axis=-1, keepdims=True -2-> axis=-1": Says(
-            "mean and variance lost an axis and no longer line up with x; keep it with size 1", raises=True
-        ),
+        "axis=-1, keepdims=True -2-> axis=-1": Says("mean and variance lost an axis; keep it with size 1", raises=True),
         "last.var(axis=-1, keepdims=True) -> (last**2).mean(axis=-1, keepdims=True)\n(last - mean) -> last": RMS_NORM,
-        "mean = -> last = gamma * last + beta; mean =\ngamma * (last - mean) -> (last - mean)\n + beta  # ->  #": AFFINE_FIRST,
+        "mean = -> last = gamma * last + beta; mean =\ngamma * (last - -> (last -\n + beta  # ->  #": AFFINE_FIRST,
         "last.var(axis=-1, keepdims=True) -> (last**2).mean(axis=-1, keepdims=True) - mean**2": Says(
             CANCELS, "large mean"
         ),
@@ -182,7 +177,7 @@ def my_port_flattened_dense(kernel, channels, height, width):
             "return kernel.reshape(kernel.shape[1], -1)",
             "return kernel.reshape(-1, channels, height, width)",
         ): ONLY_SPLITS,
-        "(3, 2, 0, 1) -> (2, 0, 1, 3)": "you left the units on the last axis and reshaped; move them to the front first",
+        "(3, 2, 0, 1) -> (2, 0, 1, 3)": "you left the units on the last axis and reshaped; move them to the front",
         "kernel.reshape(height, width, channels, units) -> kernel.T.reshape(units, channels, height, width)\n"
         "(3, 2, 0, 1) -> (0, 2, 3, 1)": "you went from (C, H, W) to (H, W, C); Keras has the channels last",
         ".reshape(units, -1) ->": "your weight still has four axes; the inputs (C, H, W) have to become one axis again",
