@@ -53,9 +53,10 @@ def my_update_running_stats(running_mean, running_var, x, momentum=0.1):
         (case(NONE, ONE, np.array([[9], [11]])), ([1], [1.1])),
     ],
     mistakes={
-        "(1 - momentum) -2-> momentum\nmomentum * batch -2-> (1 - momentum) * batch": (
-            "you gave momentum to the old value, as Keras does; in PyTorch it is the weight of the new batch"
-        ),
+        (
+            "(1 - momentum) -2-> momentum\nmomentum * batch -2-> (1 - momentum) * batch",
+            "(1 - momentum) -2-> momentum\nmomentum * batch -2-> (1 - momentum) * batch\naxis=0, ddof=1 -> axis=0",
+        ): "you gave momentum to the old value, as Keras does; in PyTorch it is the weight of the new batch",
         "axis=0, ddof=1 -> axis=0": "you stored the variance divided by n; PyTorch stores the one divided by n - 1",
         "x.var(axis=0, ddof=1) -> ((x**2).mean(axis=0) - batch_mean**2) * len(x) / (len(x) - 1)": Says(
             CANCELS, wrong_anyhow="large mean"
@@ -91,9 +92,6 @@ def my_torch_momentum_from_keras(keras_momentum):
             "you divided; the two momenta are weights of one average, and weights add up to 1"
         ),
         ("return 0.1", "return 0.01"): "you always return a default; the answer depends on the momentum in Keras",
-        "return round(1 - keras_momentum, 2)": (
-            "you rounded to two digits; from 0.999 comes 0, which freezes the buffers"
-        ),
     },
 )
 

@@ -74,9 +74,6 @@ def my_safe_rms_norm(x, gamma, eps=1e-5):
         "+ eps) -> + np.float32(x.dtype.type(eps)))": "you rounded eps to float16, where 1e-8 is 0; zeros give 0 / 0",
         "(wide / rms * gamma).astype(x.dtype) -> wide / rms * gamma": "you did not cast back to the dtype of x",
         ".astype(x.dtype) -> .astype(np.float16)": "you always return float16; the result has the dtype of x",
-        "+ peak = np.abs(x).max(axis=-1, keepdims=True); x = x / np.maximum(peak, 1e-7).astype(x.dtype)": (
-            "you divided x by its largest entry and added the same eps; it now weighs differently"
-        ),
         "+ x = np.clip(x, -255, 255)": "you clipped x, which changes the data; a wider dtype changes nothing",
         "(wide**2).mean -> wide.var": "you took the variance, which subtracts the mean; RMSNorm subtracts nothing",
     },
@@ -159,6 +156,7 @@ def my_welford(values):
             "you keep all values, in a list or an array; keep only the count, the mean and m2"
         ),
         "return values.mean(), values.var()": Says("an iterator has no mean; take the values one by one", raises=True),
+        "m2 / n -> m2 / (n + 1)": "your count is one too large at the end; start it at 0 and add 1 before you divide",
         "return next(values), 0.0": "you return after the first value; is there a return inside the loop?",
         "n += 1 -> pass\n(value - mean)  # -> (value - mean); n += 1  #": Says(
             "you add 1 to the count after dividing by it, so the first value is divided by 0; add 1 first", raises=True
@@ -211,7 +209,10 @@ def my_merge_variances(a, b):
     variants=[_merge_to_the_mean],
     worked=[(case((2, 2.0, 2.0), (3, 7.0, 8.0)), (5, 5, 40))],  # of 1, 3 and of 5, 7, 9
     mistakes={
-        "m2_b + delta**2 * n_a * n_b / n -> m2_b": "you only added both m2; the distance of the means adds to it",
+        (
+            "m2_b + delta**2 * n_a * n_b / n -> m2_b",
+            "m2_b + delta**2 * n_a * n_b / n -> m2_b\nmean_a + delta * n_b / n -> (mean_a + mean_b) / 2",
+        ): "you only added the m2 of both parts; the distance between the two means adds to m2 too",
         "m2_a + m2_b + delta**2 * n_a * n_b / n -> (n_a * m2_a + n_b * m2_b) / n + delta**2 * n_a * n_b / n**2": (
             "you weighted the m2 of both parts, as for variances; they are sums, so add them as they are"
         ),
