@@ -250,7 +250,7 @@ def kind_of(shown, models):
     """question, explorer, table, practice, figure or tall (figure)."""
     place = re.search(r'data-model="(\w+)"', shown)
     state = models.get(place[1], {}).get("state", {}) if place else {}
-    named = {"questions": "question", "lessons": "practice", "cells": "table", "children": "explorer"}
+    named = {"questions": "question", "lessons": "practice", "table": "table", "children": "explorer"}
     height = re.search(r' height="(\d+)"', shown)
     still = "tall" if height and int(height[1]) > TALL else "figure"
     return next((kind for key, kind in named.items() if key in state), still)
