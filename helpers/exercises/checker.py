@@ -15,7 +15,6 @@ import functools
 import importlib
 import inspect
 import io
-import itertools
 import re
 import signal
 import threading
@@ -79,13 +78,9 @@ def all_exercises():
 _USUAL = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}
 
 
+@np.errstate(**_USUAL)
 def diagnose(exercise, attempt, from_any_cell=False):
     """Judge an attempt: (True, False or None for "to do", the text for the line)."""
-    with np.errstate(**_USUAL):
-        return _verdict(exercise, attempt, from_any_cell)
-
-
-def _verdict(exercise, attempt, from_any_cell):
     to_do = f"write {exercise.signature}, then run this cell again"
     if attempt is ... or is_blank(attempt):
         return None, to_do
@@ -200,10 +195,10 @@ def _frozen(result):
 
 def _changed(exercise, c, args, kwargs):
     before, after = _arguments(exercise, c.args, c.kwargs), _arguments(exercise, args, kwargs)
-    for (name, old), (_, new) in zip(before, after, strict=True):
-        if not _same_contents(old, new):
+    for name, old in before.items():
+        if not _same_contents(old, after[name]):
             kind = "array" if isinstance(old, np.ndarray) else type(old).__name__
-            return f"it changes its input {name}in place, and the caller's {kind} with it; work on a copy"
+            return f"it changes its input {name} in place, and the caller's {kind} with it; work on a copy"
     return ""
 
 
@@ -388,28 +383,21 @@ def _is_made(exercise, function, outcomes, wrong_anyhow=None):
 
 
 def _arguments(exercise, args, kwargs):
-    """The values of a case, each after its name, "x " and so on, or after "" where names do not apply."""
-    names, values = [], [*args, *kwargs.values()]
+    """{name: value} of a case."""
     called = exercise.reference
     if isinstance(called, type):  # a class is driven by `run`, which has the names
         called = functools.partial(exercise.run, called)
-    try:
-        bound = inspect.signature(called).bind(*args, **kwargs)
-        if len(bound.arguments) == len(values):
-            names, values = [f"{name} " for name in bound.arguments], [*bound.args, *bound.kwargs.values()]
-    except (TypeError, ValueError):  # a built-in function
-        pass
-    return list(itertools.zip_longest(names, values, fillvalue=""))
+    return inspect.signature(called).bind(*args, **kwargs).arguments
 
 
 def _describe_case(exercise, c):
     """The case in short: its label, the shapes of arrays, the values of numbers and words."""
     parts = []
-    for name, value in _arguments(exercise, c.args, c.kwargs):
+    for name, value in _arguments(exercise, c.args, c.kwargs).items():
         if isinstance(value, np.ndarray):
             kind = "" if value.dtype == np.float64 else f"{value.dtype} "
-            parts.append(f"{name}{kind}{value.shape}")
+            parts.append(f"{name} {kind}{value.shape}")
         elif isinstance(value, (int, float, str)):
-            parts.append(f"{name.strip()}={shorten(repr(value), 20)}" if name else shorten(repr(value), 20))
+            parts.append(f"{name}={shorten(repr(value), 20)}")
     inside = ", ".join(parts)
     return f"case {c.label} [{inside}]".removesuffix(" []") if c.label else f"case {inside}"

@@ -139,14 +139,10 @@ def _mistakes(solution, mistakes, names):
                 yield Mistake(key, *said, names)
 
 
-def _is_edits(key):
-    return bool(key.startswith("+ ") or _ARROW.search(key))
-
-
 def edited(solution, key):
     """The text of the solution after the edits of a key (see above); ValueError if one does not fit."""
-    head = _head(solution)
-    if not _is_edits(key):
+    head = _HEAD.search(solution)[0]
+    if not (key.startswith("+ ") or _ARROW.search(key)):
         return key if _HEAD.match(key) else f"{head}\n    {key}"
     added = ""
     for edit in key.splitlines():
@@ -162,10 +158,6 @@ def edited(solution, key):
             )
         solution = solution.replace(old, new)
     return solution.replace(head, head + added, 1)
-
-
-def _head(text):
-    return _HEAD.search(text)[0]
 
 
 def compiled(code, names, name=""):
