@@ -177,7 +177,8 @@ def _outcome(exercise, attempt, c, printed=None, look_for_changes=False):
             raise
         except BaseException as error:  # also sys.exit(), which would end the notebook's cell without a word
             outcome.problem = f"it raises {explain(error)}{_line(error)}"
-            outcome.kind = type(error), sorted(str(error).split())
+            method = [code.co_name for code, _ in _their_steps(error)][:1] if isinstance(attempt, type) else []
+            outcome.kind = type(error), sorted(str(error).split()), method
             outcome.unfinished = isinstance(error, TypeError) and "ellipsis" in str(error)
     items = outcome.value if isinstance(outcome.value, (tuple, list)) else [outcome.value]
     outcome.unfinished |= any(item is ... for item in items)
@@ -214,11 +215,17 @@ def _same_contents(old, new):
 
 
 def _line(error):
-    """Where in the learner's own code, the first that is neither ours nor a library's, as " (line 3)"; or ""."""
-    steps = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
-    theirs = [step for step in steps if not any(part in step[0] for part in (_HELPERS, "site-packages"))]
-    lines = [line for file, line in theirs if file == theirs[0][0]]
+    """Where in the learner's own code it happened, as " (line 3)", if that can be told."""
+    theirs = _their_steps(error)
+    lines = [line for code, line in theirs if code.co_filename == theirs[0][0].co_filename]
     return f" (line {lines[-1]})" if lines else ""
+
+
+def _their_steps(error):
+    """[(code, line)] of the functions in which it happened that are neither ours nor a library's."""
+    steps = [(frame.f_code, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    ours = (_HELPERS, "site-packages")
+    return [(code, line) for code, line in steps if not any(part in code.co_filename for part in ours)]
 
 
 class _Discard(io.TextIOBase):
@@ -351,9 +358,10 @@ def _faults_left(exercise, outcomes, wrong):
     """ "2 of 4 bugs are left", for code that is to be fixed and answers in the right form everywhere; else None."""
     if not exercise.given:
         return None
-    form = [getattr(outcome.value, "shape", None) == _right(exercise, outcome.case).shape for outcome in outcomes]
-    if not all(form):
-        return None
+    for value, expected in ((outcome.value, _right(exercise, outcome.case)) for outcome in outcomes):
+        same_form = type(value) is np.ndarray and (value.shape, value.dtype) == (expected.shape, expected.dtype)
+        if not (same_form and np.isfinite(value).all()):
+            return None
     faults, left = ({o.case.label.partition(",")[0] for o in some} for some in (outcomes, wrong))
     new = ", or a change has brought in a new bug that every test meets" if left == faults else ""
     return f"{len(left)} of {len(faults)} bugs {'is' if len(left) == 1 else 'are'} left{new}"
