@@ -101,13 +101,11 @@ def _run_power_iteration(attempt, w, u, n_iter):
     return result
 
 
-def _power_iteration_in_steps(w, u, n_iter):
+def _power_iteration_by_length(w, u, n_iter):
     for _ in range(n_iter):
-        v = w.T @ u  # the product with W transposed
-        v = v / np.sqrt(np.sum(v**2))  # the new v
-        u = w @ v  # the product with W
-        sigma = np.sqrt(np.sum(u**2))  # the length of W v
-        u = u / sigma  # the new u
+        v = w.T @ u / np.linalg.norm(w.T @ u)  # the new v
+        sigma = np.linalg.norm(w @ v)  # the length of W v
+        u = w @ v / sigma  # the new u
     return sigma, u, v
 
 
@@ -125,7 +123,7 @@ def my_power_iteration(w, u, n_iter):
     cases=_power_iteration_cases,
     results=("sigma", "u", "v"),
     run=_run_power_iteration,
-    variants=[_power_iteration_in_steps],
+    variants=[_power_iteration_by_length],
     worked=[
         (case(TALL, START, 1), (np.sqrt(17 / 5), np.array([4, 1, 0]) / np.sqrt(17), np.array([2, 1]) / np.sqrt(5))),
         (
