@@ -20,9 +20,9 @@ LESSON, CAPSTONE = "02_batch_dependence", "15_practice"
 MISTAKE = """\
 def my_fold_batch_norm(w, b, gamma, beta, mean, var, eps=1e-5):
     scale = gamma / np.sqrt(var + eps)
-    return w * scale, beta
+    return w * scale, b + beta - mean * scale
 """
-SENTENCE = "your bias is only beta; the old bias minus the mean, scaled, belongs in it too"
+SENTENCE = "you did not scale the old bias; batch norm does"
 MENDS = {
     "(np.sqrt(var) + eps)": "np.sqrt(var + eps)",
     "return z.mean(axis=0), z.var(axis=0)": "return z[real].mean(axis=0), z[real].var(axis=0)",

@@ -29,6 +29,9 @@ def my_standardize(x):
     variants=[_in_steps],
     worked=[(case(np.array([2, 4, 4, 4, 5, 5, 7, 9])), [-1.5, -0.5, -0.5, -0.5, 0, 0, 1, 2])],
     mistakes={
+        "x.std() -> x.std(ddof=1)": (
+            "you divided by the root of the sum of squares over n - 1; norms divide by n, the number of values"
+        ),
         "x.std() -> x.var()": "you divided by the variance, not by its square root",
         "return x - x.mean()": "the mean is right, but the standard deviation is not yet 1",
         "return x / x.std()": "the standard deviation is right, but the mean is not yet 0",
