@@ -3,7 +3,7 @@
 import functools
 import inspect
 import sys
-from types import CodeType, FunctionType, MethodType
+from types import CodeType, FunctionType
 
 from ..checks import describe, running_shell, shorten
 
@@ -37,25 +37,18 @@ def unfit(exercise, attempt, cases):
     """Why the attempt cannot even be called on the cases, or None."""
     a_class = isinstance(exercise.reference, type)
     what = "class" if a_class else "function"
-    if not callable(attempt):
+    if not callable(attempt) or a_class != isinstance(attempt, type):
         return f"got {describe(attempt)}, expected the {what} itself: {exercise.signature}"
-    if a_class != isinstance(attempt, type):
-        return f"got {describe(attempt)}, expected a {what}: {exercise.signature}"
-    if inspect.iscoroutinefunction(attempt):
-        return "it is an async function; write it with a plain def"
     if inspect.isgeneratorfunction(attempt):
         return "it is a generator; use return, not yield"
-    if a_class:
-        return None
-    try:
-        signature = inspect.signature(attempt)
-    except (TypeError, ValueError):  # some built-in functions have none
-        return None
-    for c in cases:
+    for c in () if a_class else cases:
         try:
-            signature.bind(*c.args, **c.kwargs)
+            inspect.signature(attempt).bind(*c.args, **c.kwargs)
         except TypeError:
-            return f"it takes {shorten(str(signature), 80)}, expected the call {exercise.signature}"
+            takes = shorten(str(inspect.signature(attempt)), 80)
+            return f"it takes {takes}, expected the call {exercise.signature}"
+        except ValueError:  # some built-in functions have no signature
+            return None
     return None
 
 
@@ -86,7 +79,6 @@ def _functions(attempt):
         attempt = attempt.func
     if isinstance(attempt, type):
         return [method for method in vars(attempt).values() if isinstance(method, FunctionType)]
-    attempt = attempt.__func__ if isinstance(attempt, MethodType) else attempt
     return [attempt] if isinstance(attempt, FunctionType) else []
 
 

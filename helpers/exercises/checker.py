@@ -15,7 +15,6 @@ import functools
 import importlib
 import inspect
 import io
-import itertools
 import re
 import signal
 import threading
@@ -79,13 +78,9 @@ def all_exercises():
 _USUAL = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}
 
 
+@np.errstate(**_USUAL)
 def diagnose(exercise, attempt, from_any_cell=False):
     """Judge an attempt: (True, False or None for "to do", the text for the line)."""
-    with np.errstate(**_USUAL):
-        return _verdict(exercise, attempt, from_any_cell)
-
-
-def _verdict(exercise, attempt, from_any_cell):
     to_do = f"write {exercise.signature}, then run this cell again"
     if attempt is ... or is_blank(attempt):
         return None, to_do
@@ -110,9 +105,16 @@ def _verdict(exercise, attempt, from_any_cell):
     if not wrong:
         return True, f"{len(cases)} cases" + hidden
     if exercise.given and _is_made(exercise, exercise.as_given, outcomes):
-        return None, f"nothing is fixed yet; {_faults_left(exercise, attempt, outcomes, wrong).partition(',')[0]}"
-    sentences = (judge(exercise, attempt, outcomes, wrong) for judge in _JUDGES)
-    return False, next(filter(None, sentences)) + hidden
+        return None, f"nothing is fixed yet; {_faults_left(exercise, outcomes, wrong).partition(',')[0]}"
+    said = (
+        wrong[0].changed
+        or _known_mistake(exercise, outcomes)
+        or _one_slip(exercise, outcomes, wrong)
+        or _translated(wrong[0].problem)
+        or _faults_left(exercise, outcomes, wrong)
+        or _first_difference(exercise, wrong[0])
+    )
+    return False, said + hidden
 
 
 @functools.cache
@@ -126,8 +128,6 @@ def _known_outcome(exercise, function, c):
     """What the reference or a known mistake gives, kept for the next attempt at the same exercise."""
     return _outcome(exercise, function, c)
 
-
-# ----------------------------------------------------------------------- errors, and words of other libraries
 
 # What NumPy or Python says of a word -> the word, or another message -> what to do about it.
 _EXPLAINED = {
@@ -145,9 +145,6 @@ def _translated(problem):
                 line = re.search(r"( \(line \d+\))?$", problem)[0]
                 return sentence.replace("{word}", next(filter(None, found.groups()))) + line
     return None
-
-
-# ------------------------------------------------------------------------------------------ running a case
 
 
 @dataclass(eq=False)
@@ -180,8 +177,8 @@ def _outcome(exercise, attempt, c, printed=None, look_for_changes=False):
             raise
         except BaseException as error:  # also sys.exit(), which would end the notebook's cell without a word
             outcome.problem = f"it raises {explain(error)}{_line(error)}"
-            where = [code.co_name for code, _ in _their_steps(error)][:1] if isinstance(attempt, type) else []
-            outcome.kind = type(error), sorted(str(error).split()), where
+            method = [code.co_name for code, _ in _their_steps(error)][:1] if isinstance(attempt, type) else []
+            outcome.kind = type(error), sorted(str(error).split()), method
             outcome.unfinished = isinstance(error, TypeError) and "ellipsis" in str(error)
     items = outcome.value if isinstance(outcome.value, (tuple, list)) else [outcome.value]
     outcome.unfinished |= any(item is ... for item in items)
@@ -199,10 +196,10 @@ def _frozen(result):
 
 def _changed(exercise, c, args, kwargs):
     before, after = _arguments(exercise, c.args, c.kwargs), _arguments(exercise, args, kwargs)
-    for (name, old), (_, new) in zip(before, after, strict=True):
-        if not _same_contents(old, new):
+    for name, old in before.items():
+        if not _same_contents(old, after[name]):
             kind = "array" if isinstance(old, np.ndarray) else type(old).__name__
-            return f"it changes its input {name}in place, and the caller's {kind} with it; work on a copy"
+            return f"it changes its input {name} in place, and the caller's {kind} with it; work on a copy"
     return ""
 
 
@@ -225,7 +222,7 @@ def _line(error):
 
 
 def _their_steps(error):
-    """[(code, line)] of the learner's functions in which it happened, from the one that was called."""
+    """[(code, line)] of the functions in which it happened that are neither ours nor a library's."""
     steps = [(frame.f_code, line) for frame, line in traceback.walk_tb(error.__traceback__)]
     ours = (_HELPERS, "site-packages")
     return [(code, line) for code, line in steps if not any(part in code.co_filename for part in ours)]
@@ -263,9 +260,6 @@ def _time_limit(seconds):
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, before)
-
-
-# --------------------------------------------------------------------------------------------- judging it
 
 
 def matches(result, expected, tol, names=()):
@@ -329,14 +323,7 @@ def _is_right(exercise, outcome):
     return _judge(exercise, outcome, _right(exercise, outcome.case))[0]
 
 
-# ---------------------------------------------------------- saying what is wrong: the first judge who knows speaks
-
-
-def _changes_its_input(exercise, attempt, outcomes, wrong):
-    return wrong[0].changed
-
-
-def _known_mistake(exercise, attempt, outcomes, wrong):
+def _known_mistake(exercise, outcomes):
     """The sentence of the first known mistake that gives what the attempt gave in every case."""
     for mistake in exercise.mistakes:
         if _is_made(exercise, mistake.function, outcomes, mistake.wrong_anyhow):
@@ -344,8 +331,8 @@ def _known_mistake(exercise, attempt, outcomes, wrong):
     return None
 
 
-def _one_slip(exercise, attempt, outcomes, wrong):
-    """The sentence of a single slip that gives what the attempt gave in every case, from the base nearest to it.
+def _one_slip(exercise, outcomes, wrong):
+    """The sentence of a single slip that gives what the attempt gave in every case.
 
     None where the evidence is thin: the attempt never answers, the slip is told from right by rounding only, or slips
     in many lines give the same. Nor is a fault named in code that is handed over to find its faults.
@@ -353,55 +340,36 @@ def _one_slip(exercise, attempt, outcomes, wrong):
     if exercise.given or all(o.problem for o in outcomes) or any(isinstance(o.kind, str) for o in outcomes):
         return None
     wrong_first = wrong + [outcome for outcome in outcomes if outcome not in wrong]
-    steps = slips.steps_of(attempt) or 0
-    started = time.process_time()
-    with contextlib.suppress(_OutOfTime), _time_limit(SLIPS_TIME_LIMIT):
-        for base in sorted(_bases(exercise), key=lambda base: abs(base.steps - steps)):
-            found = []
-            for slip in base.slips:
-                if slip.function and _is_made(exercise, slip.function, wrong_first):
-                    found.append(slip)
-                if time.process_time() - started > SLIPS_TIME_LIMIT:  # where the system has no timer
-                    return None
-            if found:
-                told = len({slip.line for slip in found}) <= 3 and _differs_clearly(exercise, found[0].function)
-                return found[0].sentence if told else None
+    end = time.process_time() + SLIPS_TIME_LIMIT
+    for base in slips.bases(exercise):
+        found = []
+        for slip in base.slips:
+            if time.process_time() > end:
+                return None
+            if slip.function and _is_made(exercise, slip.function, wrong_first):
+                found.append(slip)
+        if found:
+            told = len({slip.line for slip in found}) <= 3 and _differs_clearly(exercise, found[0].function)
+            return found[0].sentence if told else None
     return None
 
 
-def _in_numpys_words(exercise, attempt, outcomes, wrong):
-    return _translated(wrong[0].problem)
-
-
-def _faults_left(exercise, attempt, outcomes, wrong):
+def _faults_left(exercise, outcomes, wrong):
     """ "2 of 4 bugs are left", for code that is to be fixed and answers in the right form everywhere; else None."""
     if not exercise.given:
         return None
-    left = {}
-    for outcome in outcomes:
-        expected = _right(exercise, outcome.case)
-        value, fault = outcome.value, outcome.case.label.partition(",")[0]
-        if type(value) is not np.ndarray or value.dtype != expected.dtype or value.shape != expected.shape:
+    for value, expected in ((outcome.value, _right(exercise, outcome.case)) for outcome in outcomes):
+        same_form = type(value) is np.ndarray and (value.shape, value.dtype) == (expected.shape, expected.dtype)
+        if not (same_form and np.isfinite(value).all()):
             return None
-        if not np.isfinite(value).all():
-            return None
-        left[fault] = left.get(fault, False) or outcome in wrong
-    count = sum(left.values())
-    new = ", or a change has brought in a new bug that every test meets" if count == len(left) else ""
-    return f"{count} of {len(left)} bugs {'is' if count == 1 else 'are'} left{new}"
+    faults, left = ({o.case.label.partition(",")[0] for o in some} for some in (outcomes, wrong))
+    new = ", or a change has brought in a new bug that every test meets" if left == faults else ""
+    return f"{len(left)} of {len(faults)} bugs {'is' if len(left) == 1 else 'are'} left{new}"
 
 
-def _first_difference(exercise, attempt, outcomes, wrong):
-    _, text = _judge(exercise, wrong[0], _right(exercise, wrong[0].case))
-    return f"{_describe_case(exercise, wrong[0].case)}: {text}"
-
-
-_JUDGES = (_changes_its_input, _known_mistake, _one_slip, _in_numpys_words, _faults_left, _first_difference)
-
-
-@functools.cache
-def _bases(exercise):
-    return slips.bases(exercise)
+def _first_difference(exercise, outcome):
+    _, text = _judge(exercise, outcome, _right(exercise, outcome.case))
+    return f"{_describe_case(exercise, outcome.case)}: {text}"
 
 
 def _differs_clearly(exercise, function):
@@ -412,52 +380,32 @@ def _differs_clearly(exercise, function):
 
 def _is_made(exercise, function, outcomes, wrong_anyhow=None):
     """Whether an attempt has the same problem as a known wrong function, or the same answer, in every case."""
-    return all(_made(exercise, function, outcome, wrong_anyhow) for outcome in outcomes)
 
+    def same(outcome):
+        if wrong_anyhow and outcome.case.label.startswith(wrong_anyhow):
+            return not outcome.problem and not _is_right(exercise, outcome)
+        wrong = _known_outcome(exercise, function, outcome.case)
+        return wrong.kind == outcome.kind and (wrong.problem or _judge(exercise, outcome, wrong.value)[0])
 
-def _made(exercise, function, outcome, wrong_anyhow):
-    if wrong_anyhow and outcome.case.label.startswith(wrong_anyhow):
-        return not outcome.problem and not _is_right(exercise, outcome)
-    wrong = _known_outcome(exercise, function, outcome.case)
-    if not exercise.compare and _begin_otherwise(outcome.value, wrong.value, exercise.tol):
-        return False
-    return wrong.kind == outcome.kind and (wrong.problem or _judge(exercise, outcome, wrong.value)[0])
-
-
-def _begin_otherwise(value, wrong, tol):
-    """Whether the first numbers of two answers differ, which is soon found out and true of nearly all mistakes."""
-    while isinstance(value, tuple) and isinstance(wrong, tuple) and value and wrong:
-        value, wrong = value[0], wrong[0]
-    if not all(type(a) is np.ndarray and a.dtype == np.float64 and a.size for a in (value, wrong)):
-        return False
-    first, other = float(value.flat[0]), float(wrong.flat[0])
-    return abs(first - other) > tol + tol * abs(other)
+    return all(map(same, outcomes))
 
 
 def _arguments(exercise, args, kwargs):
-    """The values of a case, each after its name, "x " and so on, or after "" where names do not apply."""
-    names, values = [], [*args, *kwargs.values()]
+    """{name: value} of a case."""
     called = exercise.reference
     if isinstance(called, type):  # a class is driven by `run`, which has the names
         called = functools.partial(exercise.run, called)
-    try:
-        bound = inspect.signature(called).bind(*args, **kwargs)
-        if len(bound.arguments) == len(values):
-            names, values = [f"{name} " for name in bound.arguments], [*bound.args, *bound.kwargs.values()]
-    except (TypeError, ValueError):  # a built-in function
-        pass
-    return list(itertools.zip_longest(names, values, fillvalue=""))
+    return inspect.signature(called).bind(*args, **kwargs).arguments
 
 
 def _describe_case(exercise, c):
     """The case in short: its label, the shapes of arrays, the values of numbers and words."""
     parts = []
-    for name, value in _arguments(exercise, c.args, c.kwargs):
+    for name, value in _arguments(exercise, c.args, c.kwargs).items():
         if isinstance(value, np.ndarray):
             kind = "" if value.dtype == np.float64 else f"{value.dtype} "
-            parts.append(f"{name}{kind}{value.shape}")
-        elif isinstance(value, (int, float, str)) or not c.label:  # what a label stands for needs no second name
-            text = shorten(repr(value), 20) if isinstance(value, (int, float, str)) else describe(value)
-            parts.append(f"{name.strip()}={text}" if name else text)
+            parts.append(f"{name} {kind}{value.shape}")
+        elif isinstance(value, (int, float, str)):
+            parts.append(f"{name}={shorten(repr(value), 20)}")
     inside = ", ".join(parts)
     return f"case {c.label} [{inside}]".removesuffix(" []") if c.label else f"case {inside}"

@@ -56,10 +56,7 @@ class Says(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Mistake:
-    """A wrong attempt, as a function or as text to be compiled, and the sentence that tells the learner what they did.
-
-    The sentence begins with what the learner did ("you ...") and then gives the rule, not the code of the solution.
-    """
+    """A wrong attempt, as a function or as text, and its sentence: what the learner did ("you ..."), then the rule."""
 
     attempt: Callable | str
     sentence: str
@@ -82,7 +79,7 @@ class Exercise:
     cases: a function of a seeded `np.random.Generator` that returns the list of Cases.
     mistakes: {edit of the solution: sentence or Says}, as above. The cases must tell each mistake from the solution
         and from the others; of two that give the same the first is named.
-    variants: at least two correct solutions written differently (functions), in the styles that people use: for the
+    variants: correct solutions written differently (functions), in the styles that people use: for the
         tests, and as further bases of slips (see slips.py). A comment "# the ..." says what a line computes.
     worked: [(Case, the answer worked by hand)], for the tests.
     results: what the items of a tuple are called in messages: ("weight", "bias").
@@ -142,14 +139,10 @@ def _mistakes(solution, mistakes, names):
                 yield Mistake(key, *said, names)
 
 
-def _is_edits(key):
-    return bool(key.startswith("+ ") or _ARROW.search(key))
-
-
 def edited(solution, key):
     """The text of the solution after the edits of a key (see above); ValueError if one does not fit."""
-    head = _head(solution)
-    if not _is_edits(key):
+    head = _HEAD.search(solution)[0]
+    if not (key.startswith("+ ") or _ARROW.search(key)):
         return key if _HEAD.match(key) else f"{head}\n    {key}"
     added = ""
     for edit in key.splitlines():
@@ -165,10 +158,6 @@ def edited(solution, key):
             )
         solution = solution.replace(old, new)
     return solution.replace(head, head + added, 1)
-
-
-def _head(text):
-    return _HEAD.search(text)[0]
 
 
 def compiled(code, names, name=""):

@@ -8,7 +8,6 @@ CANCELS = (
     "mean(x²) − mean(x)² subtracts two numbers that are almost equal when the mean is large, and their digits cancel; "
     "subtract the mean first, then square"
 )
-FLOAT32 = "you converted x to float32, which keeps 7 digits: with a mean of 1e8 nothing is left of the differences"
 RMS_NORM = "you divided by the root mean square without subtracting the mean; that is RMSNorm"
 AFFINE_FIRST = (
     "you applied gamma and beta before normalizing; they have to come after, or they change what is normalized"

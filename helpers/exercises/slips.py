@@ -127,11 +127,6 @@ class Base:
         return ast.parse(self.text)
 
     @cached_property
-    def steps(self):
-        """How many statements it has."""
-        return sum(isinstance(node, ast.stmt) for node in ast.walk(self.tree))
-
-    @cached_property
     def slips(self):
         """Every Slip of this base; nothing is compiled before it is asked for."""
         return list(_slips(self))
@@ -169,6 +164,7 @@ class Slip:
             setattr(self.parent, self.field, whole)
 
 
+@cache
 def bases(exercise):
     """The solution and those variants of an exercise whose text says it all."""
     found = [Base(exercise.solution, exercise.names)]
@@ -176,14 +172,6 @@ def bases(exercise):
         if getattr(variant, "__closure__", True) is None and variant.__name__ != "<lambda>":
             found.append(Base(dedent(inspect.getsource(variant)), vars(inspect.getmodule(variant)) | exercise.names))
     return found
-
-
-def steps_of(attempt):
-    """How many statements an attempt has, or None if its text is not at hand."""
-    try:
-        return Base(dedent(inspect.getsource(attempt)), {}).steps
-    except (OSError, TypeError, SyntaxError, ValueError):
-        return None
 
 
 def _slips(base):

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from helpers.exercises import Exercise, Says, case
-from helpers.exercises.edits import edited
 
 SOLUTION = """
 def my_mean(x, axis=0):
@@ -38,14 +37,10 @@ def test_the_solution_names_the_exercise_and_its_call():
         ("x.sum -> x.max", [1.5, 2, 2.5]),
         ("axis] -> 1]", [1, 5 / 3, 7 / 3]),
         ("[axis] -> [0]\nsum(axis=axis) -> sum(axis=1)", [1.5, 6]),
-        ("total -2-> amount", [1.5, 2.5, 3.5]),
         (" / x.shape[axis] ->", [3, 5, 7]),
-        ("+ x = 2 * x", [3, 5, 7]),
         ("+ x = 2 * x\n+ x = x + 1", [4, 6, 8]),
-        ("return x[0]", [0, 1, 2]),
         ("y = x + 1; return y[0]", [1, 2, 3]),
         ("def my_mean(x, axis=0):\n    return x[1]", [3, 4, 5]),
-        ("def my_mean(x, axis=(0)): return x[1]", [3, 4, 5]),
         ("def half(x):\n    return x / 2\n\ndef my_mean(x):\n    return half(x[1])", [1.5, 2, 2.5]),
         (lambda x: x[1] - 1, [2, 3, 4]),
     ],
@@ -71,16 +66,7 @@ def test_several_ways_to_err_share_a_sentence():
     ]
 
 
-def test_solutions_and_mistakes_may_use_other_names():
+def test_names_are_for_mistakes_too_and_given_code_has_the_faults():
     assert outcome("return three * x[0]", names={"three": 3}) == [0, 3, 6]
-
-
-def test_given_code_is_the_solution_with_faults():
-    exercise = make({}, given="x.sum -> x.max")
-    assert exercise.as_given(np.ones((2, 3))).tolist() == [0.5, 0.5, 0.5]
+    assert make({}, given="x.sum -> x.max").as_given(np.ones((2, 3))).tolist() == [0.5, 0.5, 0.5]
     assert make({}).as_given is None
-
-
-def test_a_class_is_edited_like_a_function():
-    text = "class My(Layer):\n    def forward(self, x):\n        return x"
-    assert edited(text, "return x -> return 2 * x").endswith("return 2 * x")

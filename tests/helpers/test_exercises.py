@@ -16,7 +16,6 @@ import helpers
 from helpers import checks
 from helpers.exercises import Exercise, Says, WrongKind, all_exercises, attempts, case, check_exercise, checker
 from helpers.exercises.checker import diagnose
-from tests.helpers.by_hand import BY_HAND
 
 EXERCISES = list(all_exercises().values())
 FUNCTIONS = [e for e in EXERCISES if not inspect.isclass(e.reference)]
@@ -45,9 +44,6 @@ def cases_of(exercise, seed=0):
 
 def arrays_in(c):
     return [a for a in [*c.args, *c.kwargs.values()] if isinstance(a, np.ndarray)]
-
-
-# ------------------------------------------------------------------- every exercise of every lesson file
 
 
 @pytest.fixture
@@ -83,20 +79,15 @@ def test_each_known_mistake_gets_its_own_sentence(tried_once, exercise):
 
 
 @every
-def test_an_exercise_is_complete(exercise):
-    sentences = {m.sentence for m in exercise.mistakes}
-    assert len(sentences) >= 3
-    for sentence in sentences:
-        assert sentence == " ".join(sentence.split()) and not sentence.endswith(".")
-        assert len(f"FAIL - {exercise.name}: {sentence}") < checks.LONGEST_LINE
-    assert exercise.variants and len(cases_of(exercise)) >= 3
+def test_mistakes_variants_and_the_name_are_there(exercise):
+    assert len({m.sentence for m in exercise.mistakes}) >= 3 and exercise.variants and len(cases_of(exercise)) >= 3
+    assert all(len(f"FAIL - {exercise.name}: {m.sentence}") < checks.LONGEST_LINE for m in exercise.mistakes)
     assert exercise.name.startswith("my_") and not hasattr(helpers, exercise.name)
-    assert exercise.signature.startswith(f"{exercise.name}(") or inspect.isclass(exercise.reference)
 
 
 @every
-def test_cases_are_repeatable_and_hold_for_other_seeds(exercise):
-    for a, b in zip(cases_of(exercise), cases_of(exercise), strict=True):
+def test_cases_are_drawn_with_seed_0_and_hold_for_another(exercise):
+    for a, b in zip(checker._cases(exercise), cases_of(exercise, 0), strict=True):
         for left, right in zip(arrays_in(a), arrays_in(b), strict=True):
             np.testing.assert_array_equal(left, right)
     for c in cases_of(exercise, 1):
@@ -105,7 +96,7 @@ def test_cases_are_repeatable_and_hold_for_other_seeds(exercise):
 
 @every
 def test_the_solution_gives_what_is_worked_by_hand(exercise):
-    worked = exercise.worked or BY_HAND.get(exercise.name)
+    worked = exercise.worked
     assert worked, "work a case of this exercise by hand and enter it: Exercise(worked=[(case(...), answer)])"
     run = exercise.run or (lambda function, *args, **kwargs: function(*args, **kwargs))
     for c, expected in worked:
@@ -152,9 +143,7 @@ SPOILED = {
     "nan": lambda y: np.asarray(y) * np.nan,
     "text": lambda y: "text",
     "complex": lambda y: np.asarray(y) + 1j,
-    "ragged": lambda y: [[1.0], [1.0, 2.0]],
     "object": lambda y: object(),
-    "iterator": lambda y: iter([1.5]),
 }
 
 
@@ -169,7 +158,7 @@ LIGHT = [e for e in FUNCTIONS if e.name != "my_battery"]  # a battery of a secon
 
 @pytest.mark.parametrize("exercise", LIGHT, ids=lambda e: e.name)
 def test_wrong_kinds_of_answers_get_one_line(capsys, monkeypatch, exercise):
-    monkeypatch.setattr(checker, "_bases", lambda exercise: [])  # no slip gives these
+    monkeypatch.setattr(checker.slips, "bases", lambda exercise: [])  # no slip gives these
     for kind, spoil in SPOILED.items():
         attempt = lambda *args, spoil=spoil, **kwargs: spoiled(exercise.reference(*args, **kwargs), spoil)  # noqa: E731
         assert check_exercise(exercise.name, attempt) is False, kind
@@ -186,9 +175,6 @@ def test_changing_an_input_is_told(exercise):
         return result
 
     assert "in place, and the caller's array with it; work on a copy" in diagnose(exercise, attempt)[1]
-
-
-# ---------------------------------------------------------------------------------------------- the checker
 
 
 def double(x):
@@ -218,13 +204,6 @@ def test_a_solution_leaves_the_learners_result(capsys, monkeypatch):
         check_exercise("my_standardize", ..., solution=True)
 
 
-def test_an_unknown_exercise_lists_the_names():
-    with pytest.raises(ValueError, match="^no exercise is called 'layernorm'; there are: .*layer_norm, "):
-        check_exercise("layernorm", double)
-    with pytest.raises(ValueError, match=f"^no exercise is called '{'a' * 56}[.]{{3}}; there are: "):
-        check_exercise("a" * 59, double)
-
-
 def test_answers_may_be_off_by_a_millionth():
     zeros = make(cases=lambda rng: [case(np.zeros(3))])
     assert diagnose(zeros, lambda x: x + 0.9e-6)[0] is True
@@ -247,29 +226,16 @@ def blank_item(x):
     return x, ...
 
 
-def not_implemented(x):
-    raise NotImplementedError
-
-
 @pytest.mark.parametrize(
     "stub",
-    [..., blank_twice, blank_in_the_middle, blank_item, not_implemented, lambda x: 2 * x if x.ndim == 1 else ...],
+    [..., blank_twice, blank_in_the_middle, blank_item, lambda x: 2 * x if x.ndim == 1 else ...],
 )
 def test_an_unfinished_stub_is_to_do(stub):
     assert diagnose(make(), stub) == (None, "write double(x), then run this cell again")
 
 
-@pytest.mark.parametrize("written", [lambda x: 0, lambda x: x, lambda x: "", lambda x: x.T])
-def test_what_is_written_is_no_stub(written):
-    assert not attempts.is_blank(written)
-
-
 def generator(x):
     yield 2 * x
-
-
-async def coroutine(x):
-    return 2 * x
 
 
 @pytest.mark.parametrize(
@@ -277,15 +243,11 @@ async def coroutine(x):
     [
         (None, "got None, expected the function itself: double(x)"),
         (np.ones(3), "got an array of float64 with shape (3,), expected the function itself: double(x)"),
-        (dict, "got the class dict, expected a function: double(x)"),
+        (dict, "got the class dict, expected the function itself: double(x)"),
         (lambda x, y: x, "it takes (x, y), expected the call double(x)"),
         (generator, "it is a generator; use return, not yield"),
-        (coroutine, "it is an async function; write it with a plain def"),
         (helpers.layer_norm, "it is the helper layer_norm itself; write the steps yourself"),
-        (
-            functools.partial(helpers.layer_norm, axis=-1),
-            "it is the helper layer_norm itself; write the steps yourself",
-        ),
+        (functools.partial(helpers.layer_norm), "it is the helper layer_norm itself; write the steps yourself"),
     ],
 )
 def test_only_functions_of_the_right_arguments_count(attempt, text):
@@ -296,34 +258,6 @@ def test_a_mistake_must_match_in_every_case():
     assert diagnose(make(), lambda x: 5.0 * x) == (False, "you took it five times")
     passed, text = diagnose(make(), lambda x: 5 * x if x.ndim == 1 else 4 * x)
     assert not passed and text.startswith("case x (3,): at [0] got ")
-
-
-def test_differently_raising_mistakes_differ():
-    def raises(kind, words="shapes"):
-        def attempt(x):
-            if x.ndim == 2:
-                raise kind(words)
-            return 7 * x
-
-        return attempt
-
-    exercise = make(mistakes={raises(ValueError): "you lost an axis"})
-    assert diagnose(exercise, raises(ValueError)) == (False, "you lost an axis")
-    assert diagnose(exercise, raises(KeyError))[1].startswith("case x (3,): at [0] got ")
-    assert diagnose(exercise, raises(ValueError, "no C in it"))[1].startswith("case x (3,): at [0] got ")
-    assert diagnose(exercise, lambda x: 7 * x)[1].startswith("case x (3,): at [0] got ")
-
-
-def test_any_wrong_answer_may_name_some_mistakes():
-    def attempt(in_a_vector):
-        return lambda x: 7 * x if x.ndim == 2 else in_a_vector(x)
-
-    cases = lambda rng: [case(np.ones(3), label="vector"), case(np.ones((2, 2)))]  # noqa: E731
-    exercise = make(cases=cases, mistakes={lambda x: 7 * x: Says("seven times", wrong_anyhow="vec")})
-    assert diagnose(exercise, attempt(lambda x: 5 * x)) == (False, "seven times")
-    assert diagnose(exercise, attempt(lambda x: x * np.nan)) == (False, "seven times")
-    assert diagnose(exercise, attempt(lambda x: 2 * x))[1].startswith("case x (2, 2): ")
-    assert diagnose(exercise, attempt(lambda x: x.none))[1].startswith("case vector [x (3,)]: it raises Attr")
 
 
 @pytest.mark.parametrize("wrong_at", [1, 2, 3])
@@ -362,20 +296,62 @@ def test_exits_are_stopped_and_interrupts_go_through():
         diagnose(make(), interrupted)
 
 
-def helper_that_fails(x):
-    raise KeyError("deep\n" * 500)
+@pytest.mark.parametrize("kind", [list, dict])
+def test_lost_or_added_items_count_as_changes(kind):
+    given = kind(enumerate([np.ones(2), np.zeros(3)])) if kind is dict else [np.ones(2), np.zeros(3)]
+    exercise = make(reference=lambda parts: 2, cases=lambda rng: [case(given)])
+    sentence = f"it changes its input parts in place, and the caller's {kind.__name__} with it; work on a copy"
+    for change in (lambda parts: parts.pop(1), lambda parts: parts.__setitem__(0, 2 * parts[0])):
+        assert diagnose(exercise, lambda parts, change=change: (change(parts), 2)[1]) == (False, sentence)
+    assert diagnose(exercise, len) == (True, "1 cases")
+
+
+def test_an_unknown_exercise_lists_the_names():
+    with pytest.raises(ValueError, match="^no exercise is called 'layernorm'; there are: .*layer_norm, "):
+        check_exercise("layernorm", double)
+
+
+def test_none_in_one_case_only_is_told_there():
+    text = "case square [x (2, 2)]: it returns None here; does every path through it end in a return?"
+    assert diagnose(make(), lambda x: 2 * x if x.ndim == 1 else None) == (False, text)
+
+
+def test_mistakes_that_raise_are_told_by_their_error():
+    def raises(kind, words="shapes"):
+        def attempt(x):
+            if x.ndim == 2:
+                raise kind(words)
+            return 7 * x
+
+        return attempt
+
+    exercise = make(mistakes={raises(ValueError): "you lost an axis"})
+    assert diagnose(exercise, raises(ValueError)) == (False, "you lost an axis")
+    for other in (raises(KeyError), raises(ValueError, "no C in it"), lambda x: 7 * x):
+        assert diagnose(exercise, other)[1].startswith("case x (3,): at [0] got ")
+
+
+def test_any_wrong_answer_may_name_some_mistakes():
+    cases = lambda rng: [case(np.ones(3), label="vector"), case(np.ones((2, 2)))]  # noqa: E731
+    exercise = make(cases=cases, mistakes={lambda x: 7 * x: Says("seven times", wrong_anyhow="vec")})
+    for in_a_vector, text in ((5.0, "seven times"), (np.nan, "seven times"), (2.0, "case x (2, 2): at [0, 0] got ")):
+        assert diagnose(exercise, lambda x, k=in_a_vector: (7 if x.ndim == 2 else k) * x)[1].startswith(text)
+    assert "it raises Attr" in diagnose(exercise, lambda x: 7 * x if x.ndim == 2 else x.none)[1]
 
 
 def test_an_error_points_at_the_learners_deepest_line():
-    where = helper_that_fails.__code__.co_firstlineno + 1
-    text = diagnose(make(), lambda x: helper_that_fails(x))[1]
-    assert text.endswith(f" (line {where})") and len(text) < 200
-    problem = "it raises LinAlgError: 1-dimensional array given. Array must be at least two-dimensional"
-    assert diagnose(make(), np.linalg.inv)[1] == f"case x (3,): {problem}"
+    def fails(x):
+        raise KeyError("deep\n" * 500)
+
+    text = diagnose(make(), lambda x: fails(x))[1]
+    assert text.endswith(f" (line {fails.__code__.co_firstlineno + 1})") and len(text) < 200
+    assert diagnose(make(), np.linalg.inv)[1].startswith(
+        "case x (3,): it raises LinAlgError: 1-dimensional array given"
+    )
 
 
 @timer
-def test_an_endless_loop_is_stopped_without_traces(monkeypatch):
+def test_an_endless_loop_is_stopped_by_a_timer_of_its_own(monkeypatch):
     def endless(x):
         while True:
             try:
@@ -383,20 +359,16 @@ def test_an_endless_loop_is_stopped_without_traces(monkeypatch):
             except Exception:
                 pass
 
+    timers = []
+    attempt = lambda x: timers.append(signal.getitimer(signal.ITIMER_VIRTUAL)) or 2 * x  # noqa: E731
+    diagnose(make(), attempt)
+    assert 0 < timers[0][0] < 5.02 and timers[0][1] == 1  # rounded up to the clock that counts it
     monkeypatch.setattr(checker, "TIME_LIMIT", 0.05)
     before = signal.getsignal(signal.SIGVTALRM)
     said = "it was stopped after 0.05 seconds of computing; is there an endless loop?"
     assert diagnose(make(), endless) == (False, said)
     assert signal.getsignal(signal.SIGVTALRM) is before
     assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0.0, 0.0)
-
-
-@timer
-def test_the_timer_is_five_seconds_and_nobody_elses():
-    timers = []
-    attempt = lambda x: timers.append(signal.getitimer(signal.ITIMER_VIRTUAL)) or 2 * x  # noqa: E731
-    diagnose(make(), attempt)
-    assert 0 < timers[0][0] < 5.02 and timers[0][1] == 1  # rounded up to the clock that counts it
     signal.setitimer(signal.ITIMER_VIRTUAL, 1000)
     try:
         diagnose(make(), attempt)
@@ -407,11 +379,7 @@ def test_the_timer_is_five_seconds_and_nobody_elses():
 
 def test_an_attempt_may_reuse_its_buffer():
     buffer = np.empty(3)
-
-    def reuses(x):
-        buffer[:] = 2 * x
-        return buffer
-
+    reuses = lambda x: np.multiply(2, x, out=buffer)  # noqa: E731
     three = make(cases=lambda rng: [case(rng.standard_normal(3)) for _ in range(3)])
     assert diagnose(three, reuses) == (True, "3 cases")
     pairs = make(reference=lambda x: (x, 2 * x), cases=three.cases)
@@ -423,38 +391,20 @@ def test_changed_inputs_are_named():
         x.shape = (-1, 1)
         return 2 * x
 
-    def scales(x, gamma, beta):
-        gamma *= x
-        return gamma + beta
-
     assert diagnose(make(), flattens)[1].startswith("it changes its input x in place")
-    exercise = make(
-        reference=lambda x, gamma, beta: x * gamma + beta,
-        cases=lambda rng: [case(rng.standard_normal(3), beta=np.ones(3), gamma=np.full(3, 2.0))],
-    )
-    assert diagnose(exercise, scales)[1].startswith("it changes its input gamma in place")
-
-
-@pytest.mark.parametrize("kind", [list, dict])
-def test_lost_or_added_items_count_as_changes(kind):
-    given = kind(enumerate([np.ones(2), np.zeros(3)])) if kind is dict else [np.ones(2), np.zeros(3)]
-    exercise = make(reference=lambda parts: 2, cases=lambda rng: [case(given)])
-    sentence = f"it changes its input parts in place, and the caller's {kind.__name__} with it; work on a copy"
-    for change in (lambda parts: parts.pop(1), lambda parts: parts.__setitem__(0, 2 * parts[0])):
-        assert diagnose(exercise, lambda parts, change=change: (change(parts), 2)[1]) == (False, sentence)
-    assert diagnose(exercise, len) == (True, "1 cases")
+    by_keyword = lambda rng: [case(rng.standard_normal(3), beta=np.ones(3), gamma=np.full(3, 2.0))]  # noqa: E731
+    exercise = make(reference=lambda x, gamma, beta: x * gamma + beta, cases=by_keyword)
+    attempt = lambda x, gamma, beta: np.multiply(gamma, x, out=gamma) + beta  # noqa: E731
+    assert diagnose(exercise, attempt)[1].startswith("it changes its input gamma in place")
 
 
 def test_a_case_shows_label_shapes_dtypes_and_settings():
-    described = checker._describe_case
     exercise = make(reference=lambda x, groups, eps=0.1, mode="a", rows=None: x)
     c = case(np.ones((2, 3), np.float16), 2, mode="b", eps=0.5, rows=[1, 2])
     text = "x float16 (2, 3), groups=2, eps=0.5, mode='b'"
-    assert described(exercise, c) == f"case {text}, rows=a list of length 2"
-    assert described(exercise, replace(c, label="half")) == f"case half [{text}]", "the label names the rest"
-    assert described(make(reference=np.sign), case([1, 2], label="two")) == "case two"
-    assert described(make(reference=lambda *values, eps: values), case(1, np.ones(2), eps=0.5)) == "case 1, (2,), 0.5"
-    assert described(make(reference=np.sign), case("a" * 19)) == f"case x='{'a' * 16}..."
+    assert checker._describe_case(exercise, c) == f"case {text}"
+    assert checker._describe_case(exercise, replace(c, label="half")) == f"case half [{text}]"
+    assert checker._describe_case(make(), case([1, 2], label="two")) == "case two"
 
 
 Pair = namedtuple("Pair", "mean var")
@@ -464,20 +414,15 @@ Pair = namedtuple("Pair", "mean var")
     ("result", "expected", "text"),
     [
         ((1.0, 2.0), Pair(1.0, 2.0), ""),
-        ([1.0, np.full(3, 2.0)], (1.0, np.full(3, 2.0)), ""),
         ((1.0, 3.0), Pair(1.0, 2.0), "var: got 3.0, expected 2.0, difference 1.0"),
         ((1, 3), (1, 2), "item 1: got 3, expected 2, difference 1.0"),
         (False, True, "got False, expected True"),
         (np.array([True, False]), True, "got 2 values True or False, expected one; np.all reduces them to one"),
         ((1.0,), Pair(1.0, 2.0), "got a tuple of length 1, expected 2 values: mean, var"),
         (1.0, (1.0, 2.0), "got a float, expected 2 values"),
-        (np.float32(1.5), 1.5, ""),
-        ([1.5], 1.5, "value has shape (1,), expected ()"),
         ([[1, 2]], np.array([[1.0, 2.0]]), ""),
         (1, True, "value is int64, expected bool: True/False is not a number here"),
-        ("up", "up", ""),
         ("down", "up", "got 'down', expected 'up'"),
-        (3, "up", "got an int, expected 'up'"),
         (np.complex64(1), 1.0, "got complex numbers, expected real ones"),
         (1.0, 1 + 0j, ""),
         ((1.0, 2.0), np.array([1.0, 2.0]), "got a tuple of length 2, expected only one value"),
@@ -515,33 +460,23 @@ def drive(attempt, start, values):
     return counter.total, counter.count
 
 
-def counting(**changed):
-    return make(
-        solution=inspect.getsource(Counter),
-        signature="class Counter: __init__(start), update(value)",
-        cases=lambda rng: [case(0, (1, 2)), case(5, ())],
-        run=drive,
-        **({"mistakes": {}} | changed),
-    )
-
-
 def test_an_exercise_may_ask_for_a_class():
-    class Forgetful(Counter):
-        def update(self, value):
-            self.total = value
-            self.count += 1
-
     class Stub:
-        def __init__(self, start=0):
-            self.total = start
+        def __init__(self, start=0): ...
 
         def update(self, value): ...
 
-    assert diagnose(counting(), Counter) == (True, "2 cases")
-    assert diagnose(counting(mistakes={Forgetful: "you replaced it"}), Forgetful) == (False, "you replaced it")
-    assert diagnose(counting(), Forgetful)[1] == "one slip from right: what was there is replaced instead of changed"
-    assert diagnose(counting(), Stub)[0] is None
-    assert diagnose(counting(), double)[1].startswith("got a function, expected a class: class Counter: __init__(")
+    def update(self, value):
+        self.total = value
+        self.count += 1
+
+    forgetful = type("Forgetful", (Counter,), {"update": update})
+    parts = dict(solution=inspect.getsource(Counter), signature="class Counter", run=drive)
+    exercise = make(**parts, cases=lambda rng: [case(0, (1, 2)), case(5, ())], mistakes={})
+    assert diagnose(exercise, Counter) == (True, "2 cases")
+    assert diagnose(exercise, forgetful)[1] == "one slip from right: what was there is replaced instead of changed"
+    assert diagnose(exercise, Stub)[0] is None
+    assert diagnose(exercise, double)[1] == "got a function, expected the class itself: class Counter"
 
 
 def test_run_may_call_an_answer_unsuitable():
@@ -563,23 +498,17 @@ def test_an_exercise_may_bring_its_own_comparison():
     assert diagnose(by_size, lambda x: -5 * x) == (False, "you took it five times")
 
 
-@pytest.mark.parametrize("pattern", checker._EXPLAINED)
-def test_a_word_of_another_library_is_translated(pattern):
-    if pattern == "{word}":
-        attempt = lambda x: x ^ 2  # noqa: E731
-        where = attempt.__code__.co_firstlineno
-        assert diagnose(make(), attempt) == (False, f"^ is not the power operator in Python; write ** (line {where})")
-        return
-    for words, sentence in checker._EXPLAINED[pattern].items():
-        assert len(sentence) < 130 and not sentence.endswith(".")
-        for word in words.split("|"):
-            message = pattern.split("|")[0].replace("{word}", word)
-            assert checker._translated(f"{message} (line 7)") == sentence.replace("{word}", word) + " (line 7)"
-            other = checker._translated(message.replace(word, f"{word}s"))
-            assert other is None or other.startswith(f"{word}s is not defined; ")
-
-
-# --------------------------------------------------------------- an attempt is the learner's own, in this cell
+def test_a_word_of_another_library_is_translated():
+    attempt = lambda x: x ^ 2  # noqa: E731
+    where = attempt.__code__.co_firstlineno
+    assert diagnose(make(), attempt) == (False, f"^ is not the power operator in Python; write ** (line {where})")
+    for pattern, group in checker._EXPLAINED.items():
+        for words, sentence in group.items() if pattern != "{word}" else ():
+            for word in words.split("|"):
+                message = pattern.split("|")[0].replace("{word}", word)
+                assert checker._translated(f"{message} (line 7)") == sentence.replace("{word}", word) + " (line 7)"
+                other = checker._translated(message.replace(word, f"{word}s"))
+                assert other is None or other.startswith(f"{word}s is not defined; ")
 
 
 def in_a_cell(source, names=None, file="cell 1"):
@@ -615,22 +544,6 @@ def test_a_function_from_another_cell_is_told_so(capsys, notebook):
 
 
 @pytest.mark.parametrize(
-    "cell",
-    [
-        ATTEMPT + CHECK.format(""),
-        "my_standardize = partial(lambda y, x: (x - x.mean()) / x.std(), 1)\n" + CHECK.format(""),
-        ATTEMPT + "def check():\n    " + CHECK.format("") + "check()",
-        ATTEMPT + "check()",
-        "class A:\n    def f(self, x): return (x - x.mean()) / x.std()\nmy_standardize = A().f\n" + CHECK.format(""),
-    ],
-)
-def test_a_function_of_its_own_cell_is_fresh(capsys, notebook, cell):
-    in_a_cell("def my_standardize(x): return x\ndef check():\n    " + CHECK.format(""), notebook)
-    in_a_cell(cell, notebook, "cell 2")
-    assert line(capsys) == "PASS - my_standardize: 3 cases"
-
-
-@pytest.mark.parametrize(
     ("body", "told"),
     [
         ("return layer_norm(x).y", "it calls the helper layer_norm; write the steps yourself"),
@@ -645,3 +558,10 @@ def test_helpers_and_forbidden_tools_are_refused(body, told):
     source = "from helpers import check_close, layer_norm\ndef own_layer_norm(x): return x\ndef double(x):\n    " + body
     exercise = make(forbidden={"mean average": "no mean here"})
     assert attempts.not_written_here(exercise, in_a_cell(source)["double"], from_any_cell=False) == told
+
+
+@pytest.mark.parametrize("cell", [ATTEMPT + CHECK.format(""), ATTEMPT + "check()"])
+def test_a_function_of_its_own_cell_is_fresh(capsys, notebook, cell):
+    in_a_cell("def my_standardize(x): return x\ndef check():\n    " + CHECK.format(""), notebook)
+    in_a_cell(cell, notebook, "cell 2")
+    assert line(capsys) == "PASS - my_standardize: 3 cases"

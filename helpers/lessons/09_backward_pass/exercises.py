@@ -16,30 +16,27 @@ def _case(rng, shape, *groups, features=-1, mean=0.0, scale=1.0, label="", **kwa
     return case(dy, mean + scale * noise, *groups, rng.uniform(0.5, 2.0, shape[features]), label=label, **kwargs)
 
 
+def _row_cases(rng, shapes):
+    """The shapes {label: shape} at which this norm differs from others, and what tells scale, mean and eps."""
+    return [
+        _case(rng, (5, 3), label="small x"),
+        _case(rng, (4, 4), mean=1, label="square x"),
+        *(_case(rng, shape, mean=1, label=label) for label, shape in shapes.items()),
+        _case(rng, (4, 6), scale=3e-3, label="small scale"),
+        _case(rng, (4, 3), eps=0.5, label="large eps"),
+    ]
+
+
 # What has to be understood, whatever the norm.
 CONSTANTS = "you treated mean and variance as constants; both depend on x, and each subtracts a part"
 CONSTANT_MEAN = "you treated the mean as a constant: when x moves, the mean moves along, which subtracts mean(g)"
-CONSTANT_VARIANCE = "you treated the variance as a constant: when x moves, it moves too, which subtracts a part along x̂"
+CONSTANT_VARIANCE = "you treated the variance as a constant: it moves with x, which subtracts a part along x̂"
 NO_X_HAT = "mean(g · x̂) says how much of x̂ to subtract; multiply it by x̂"
 GAMMA_LAST = "you multiplied by gamma at the end; each feature has its own, so it belongs inside the means, in g"
 GAMMA_TWICE = "your dgamma has gamma in it; the slope of y = gamma · x̂ + beta in gamma is x̂ alone"
 MEANS = "your dgamma and dbeta are means; one gamma serves many entries, and their contributions add up"
 SUMMED_OVER_0 = "you summed over axis 0 only; a sequence has two axes before the features, so sum over both"
 REVERSED = "all signs are reversed; the step against the gradient is the optimizer's part"
-
-# ------------------------------------------------------------------------------- my_layer_norm_backward
-
-
-def _layer_cases(rng):
-    return [
-        _case(rng, (5, 3), label="small x"),
-        _case(rng, (4, 4), mean=1, label="square x"),
-        _case(rng, (2, 5, 4), mean=1, label="sequence"),
-        _case(rng, (1, 7), label="one row"),
-        _case(rng, (6, 5), mean=1e8, label="large mean"),
-        _case(rng, (4, 6), scale=3e-3, label="small scale"),
-        _case(rng, (4, 3), eps=0.5, label="large eps"),
-    ]
 
 
 def _layer_in_steps(dy, x, gamma, eps=1e-5):
@@ -72,21 +69,18 @@ def my_layer_norm_backward(dy, x, gamma, eps=1e-5):
     dbeta = np.sum(dy, axis=others)  # the slope of beta
     return dx, dgamma, dbeta
 """,
-    cases=_layer_cases,
+    cases=lambda rng: [
+        *_row_cases(rng, {"sequence": (2, 5, 4), "one row": (1, 7)}),
+        _case(rng, (6, 5), mean=1e8, label="large mean"),
+    ],
     results=("dx", "dgamma", "dbeta"),
     tol=1e-4,
     variants=[_layer_in_steps],
     worked=[
         # x̂ is -1/2 and 1/2, g is 4 and 2: mean(g) = 3, mean(g · x̂) = -1/2
-        (
-            case(np.array([[2.0, 2]]), np.array([[1.0, 3]]), np.array([2.0, 1]), eps=3),
-            ([[0.375, -0.375]], [-1, 1], [2, 2]),
-        ),
+        (case(np.array([[2, 2]]), np.array([[1, 3]]), np.array([2, 1]), eps=3), ([[0.375, -0.375]], [-1, 1], [2, 2])),
         # with the usual eps: mean(g) = 1/2, mean(g · x̂) = HALF/2, and 1/2 - 3/8 = 1/8 is left
-        (
-            case(np.array([[0.0, 1]]), PAIR.T, np.ones(2)),
-            ([[-0.125 / np.sqrt(4e-5), 0.125 / np.sqrt(4e-5)]], [0, HALF], [0, 1]),
-        ),
+        (case(np.array([[0, 1]]), PAIR.T, np.ones(2)), (np.array([[-1, 1]]) / 8 / 4e-5**0.5, [0, HALF], [0, 1])),
     ],
     mistakes={
         "(g - g.mean(axis=-1, keepdims=True) - x_hat * overlap) -> g": CONSTANTS,
@@ -98,27 +92,11 @@ def my_layer_norm_backward(dy, x, gamma, eps=1e-5):
         "np.sum( -2-> np.mean(": MEANS,
         "range(x.ndim - 1) -> range(1)": SUMMED_OVER_0,
         "return dx, dgamma, dbeta -> return -dx, -dgamma, -dbeta": REVERSED,
-        "axis=-1 -4-> axis=0": (
-            "you averaged over axis 0, across the batch; that is batch norm, layer norm averages over the last axis"
-        ),
+        "axis=-1 -4-> axis=0": "you averaged over axis 0, across the batch; that is batch norm",
         "x.var(axis=-1, keepdims=True) -> "
         "(x**2).mean(axis=-1, keepdims=True) - x.mean(axis=-1, keepdims=True) ** 2": Says(CANCELS, "large mean"),
     },
 )
-
-# --------------------------------------------------------------------------------- my_rms_norm_backward
-
-
-def _rms_cases(rng):
-    return [
-        _case(rng, (5, 3), mean=1, label="small x"),
-        _case(rng, (4, 4), mean=1, label="square x"),
-        _case(rng, (2, 5, 4), mean=-1, label="sequence"),
-        _case(rng, (1, 7), label="one row"),
-        _case(rng, (4, 6), scale=3e-3, label="small scale"),
-        _case(rng, (4, 3), eps=0.5, label="large eps"),
-        case(np.array([[1.0, 2, 4]]), np.zeros((1, 3)), np.array([1.0, 2, 3]), label="zeros"),
-    ]
 
 
 def _rms_in_steps(dy, x, gamma, eps=1e-5):
@@ -142,55 +120,33 @@ def my_rms_norm_backward(dy, x, gamma, eps=1e-5):
     dgamma = np.sum(dy * x_hat, axis=tuple(range(x.ndim - 1)))  # the slope of gamma
     return dx, dgamma
 """,
-    cases=_rms_cases,
+    cases=lambda rng: [
+        *_row_cases(rng, {"sequence": (2, 5, 4), "one row": (1, 7)}),
+        case(np.array([[1.0, 2, 4]]), np.zeros((1, 3)), np.array([1.0, 2, 3]), label="zeros"),
+    ],
     results=("dx", "dgamma"),
     tol=1e-4,
     variants=[_rms_in_steps],
     worked=[
         # root 5, x̂ = 0.6 and 0.8, g = 1 and 0
-        (
-            case(np.array([[0.5, 0]]), np.array([[3.0, 4]]), np.array([2.0, 1]), eps=12.5),
-            ([[0.164, -0.048]], [0.3, 0]),
-        ),
+        (case(np.array([[0.5, 0]]), np.array([[3, 4]]), np.array([2, 1]), eps=12.5), ([[0.164, -0.048]], [0.3, 0])),
         # without squares in the way: g over the root of the usual eps
         (case(np.array([[1.0, 2]]), np.zeros((1, 2)), np.ones(2)), ([[1e5**0.5, 2 * 1e5**0.5]], [0, 0])),
     ],
     mistakes={
-        "(g - x_hat * overlap) -> g": (
-            "you treated the root mean square as a constant; it depends on x, which subtracts a part along x̂"
-        ),
-        "(g - x_hat -> (g - g.mean(axis=-1, keepdims=True) - x_hat": (
-            "you subtracted mean(g), as layer norm does; RMSNorm subtracts no mean forward, so it subtracts none backward"
-        ),
-        "+ x = x - x.mean(axis=-1, keepdims=True)\n(g - x_hat -> (g - g.mean(axis=-1, keepdims=True) - x_hat": (
-            "you subtracted the mean; that is layer norm, RMSNorm subtracts nothing"
-        ),
-        "np.mean(x**2, axis=-1, keepdims=True) -> x.var(axis=-1, keepdims=True)": (
-            "you divided by the standard deviation; the root mean square does not subtract the mean"
-        ),
+        "(g - x_hat * overlap) -> g": "you treated the root as a constant; it moves with x",
+        (
+            "(g - x_hat -> (g - g.mean(axis=-1, keepdims=True) - x_hat",
+            "+ x = x - x.mean(axis=-1, keepdims=True)\n(g - x_hat -> (g - g.mean(axis=-1, keepdims=True) - x_hat",
+            "np.mean(x**2, axis=-1, keepdims=True) -> x.var(axis=-1, keepdims=True)",
+        ): "you subtracted a mean, as layer norm does; RMSNorm subtracts none, neither forward nor backward",
         "x_hat * overlap -> overlap": NO_X_HAT,
         "g = dy * gamma -> g = dy\nreturn dx, -> return gamma * dx,": GAMMA_LAST,
         "dgamma = np.sum(dy -> dgamma = np.sum(g": GAMMA_TWICE,
-        "return dx, dgamma -> return dx, dgamma, np.sum(dy, axis=tuple(range(x.ndim - 1)))": (
-            "RMSNorm has no beta, so there is no dbeta; return dx and dgamma"
-        ),
+        "return dx, dgamma -> return dx, dgamma, np.sum(dy, axis=tuple(range(x.ndim - 1)))": "RMSNorm has no beta",
         "range(x.ndim - 1) -> range(1)": SUMMED_OVER_0,
     },
 )
-
-# ------------------------------------------------------------------------------- my_batch_norm_backward
-
-
-def _batch_cases(rng):
-    return [
-        _case(rng, (5, 3), label="small x"),
-        _case(rng, (4, 4), mean=1, label="square x"),
-        _case(rng, (3, 7), mean=1, label="wide x"),
-        _case(rng, (8, 1), label="one feature"),
-        _case(rng, (6, 5), mean=1e8, label="large mean"),
-        _case(rng, (6, 4), scale=3e-3, label="small scale"),
-        _case(rng, (4, 3), eps=0.5, label="large eps"),
-    ]
 
 
 def _batch_in_steps(dy, x, gamma, eps=1e-5):
@@ -209,16 +165,6 @@ def _batch_in_steps(dy, x, gamma, eps=1e-5):
     return dx, dgamma, dbeta
 
 
-def _batch_by_dgamma(dy, x, gamma, eps=1e-5):
-    """dbeta and dgamma are n times the two means, up to gamma."""
-    n = len(x)  # the number of rows
-    inverse = (np.var(x, axis=0) + eps) ** -0.5  # the inverse of the root
-    x_hat = (x - np.mean(x, axis=0)) * inverse
-    dbeta = dy.sum(axis=0)  # the slope of beta
-    dgamma = (dy * x_hat).sum(axis=0)  # the slope of gamma
-    return [gamma * inverse / n * (n * dy - dbeta - x_hat * dgamma), dgamma, dbeta]
-
-
 BATCH_NORM_BACKWARD = Exercise(
     solution="""
 def my_batch_norm_backward(dy, x, gamma, eps=1e-5):
@@ -231,19 +177,16 @@ def my_batch_norm_backward(dy, x, gamma, eps=1e-5):
     dbeta = np.sum(dy, axis=0)  # the slope of beta
     return dx, dgamma, dbeta
 """,
-    cases=_batch_cases,
+    cases=lambda rng: [
+        *_row_cases(rng, {"wide x": (3, 7), "one feature": (8, 1)}),
+        _case(rng, (6, 5), mean=1e8, label="large mean"),
+    ],
     results=("dx", "dgamma", "dbeta"),
     tol=1e-4,
-    variants=[_batch_in_steps, _batch_by_dgamma],
+    variants=[_batch_in_steps],
     worked=[
-        (
-            case(np.array([[4.0], [2]]), np.array([[1.0], [3]]), np.array([10.0]), eps=3),
-            ([[3.75], [-3.75]], [-1], [6]),
-        ),
-        (
-            case(np.array([[0.0], [1]]), PAIR, np.ones(1)),
-            ([[-0.125 / np.sqrt(4e-5)], [0.125 / np.sqrt(4e-5)]], [HALF], [1]),
-        ),
+        (case(np.array([[4], [2]]), np.array([[1], [3]]), np.array([10]), eps=3), ([[3.75], [-3.75]], [-1], [6])),
+        (case(np.array([[0], [1]]), PAIR, np.ones(1)), (np.array([[-1], [1]]) / 8 / 4e-5**0.5, [HALF], [1])),
     ],
     mistakes={
         "(g - g.mean(axis=0) - x_hat * overlap) -> g": CONSTANTS,
@@ -253,14 +196,13 @@ def my_batch_norm_backward(dy, x, gamma, eps=1e-5):
         "dgamma = np.sum(dy -> dgamma = np.sum(g": GAMMA_TWICE,
         "np.sum( -2-> np.mean(": MEANS,
         "return dx, dgamma, dbeta -> return -dx, -dgamma, -dbeta": REVERSED,
-        ("axis=0 -6-> axis=-1, keepdims=True", "axis=0 -6-> axis=-1"): (
-            "you averaged over the last axis, within each row; that is layer norm, batch norm averages over axis 0"
-        ),
+        (
+            "axis=0 -6-> axis=-1, keepdims=True",
+            "axis=0 -6-> axis=-1",
+        ): "you averaged within each row; that is layer norm",
         "x.var(axis=0) -> (x**2).mean(axis=0) - x.mean(axis=0) ** 2": Says(CANCELS, "large mean"),
     },
 )
-
-# ------------------------------------------------------------------------------- my_group_norm_backward
 
 
 def _group_cases(rng):
@@ -278,22 +220,16 @@ def _group_cases(rng):
     ]
 
 
-def _group_in_steps(dy, x, groups, gamma, eps=1e-5):
-    rows = (len(x), groups, -1)  # the shape with one row for each group
-    values = x.reshape(rows)
+def _group_by_sums(dy, x, groups, gamma, eps=1e-5):
+    values = x.reshape(len(x), groups, -1)
     n = values.shape[2]  # the number of values in a group
-    c = values - values.mean(axis=2, keepdims=True)
-    s = np.sqrt(np.sum(c**2, axis=2, keepdims=True) / n + eps)
-    x_hat = (c / s).reshape(x.shape)
-    dgamma = np.sum(dy * x_hat, axis=(0, 2, 3))  # the slope of gamma
-    dbeta = np.sum(dy, axis=(0, 2, 3))  # the slope of beta
-    dx_hat = (dy * gamma[:, None, None]).reshape(rows)  # the slope of x̂
-    ds = -np.sum(dx_hat * c, axis=2, keepdims=True) / s**2  # the slope of the root
-    dvar = ds / (2 * s)  # the slope of the variance
-    dc = dx_hat / s + 2 * c * dvar / n  # the slope of the centered values
-    dmean = -np.sum(dc, axis=2, keepdims=True)  # the slope of the mean
-    dx = dc + dmean / n  # the last step
-    return dx.reshape(x.shape), dgamma, dbeta
+    inverse = 1 / np.sqrt(values.var(axis=2, keepdims=True) + eps)  # the inverse of the root
+    x_hat = (values - values.mean(axis=2, keepdims=True)) * inverse
+    g = (dy * gamma[:, None, None]).reshape(values.shape)  # the slope of x̂
+    overlap = np.sum(g * x_hat, axis=2, keepdims=True)  # the sum of g · x̂
+    dx = inverse / n * (n * g - g.sum(axis=2, keepdims=True) - x_hat * overlap)  # the slope of x
+    dgamma = np.sum(dy * x_hat.reshape(x.shape), axis=(0, 2, 3))  # the slope of gamma
+    return dx.reshape(x.shape), dgamma, dy.sum(axis=(0, 2, 3))
 
 
 GROUP_NORM_BACKWARD = Exercise(
@@ -313,12 +249,10 @@ def my_group_norm_backward(dy, x, groups, gamma, eps=1e-5):
     cases=_group_cases,
     results=("dx", "dgamma", "dbeta"),
     tol=1e-4,
-    variants=[_group_in_steps],
+    variants=[_group_by_sums],
     worked=[
         (
-            case(
-                np.array([[[[1.0, 0]], [[1, 0]]]]), np.array([[[[-1.0, 1]], [[-1, 1]]]]), 1, np.array([1.0, 2]), eps=0
-            ),
+            case(np.array([[[[1, 0]], [[1, 0]]]]), np.array([[[[-1, 1]], [[-1, 1]]]]), 1, np.array([1, 2]), eps=0),
             ([[[[-0.5, 0]], [[0.5, 0]]]], [-1, -1], [1, 1]),
         ),
     ],
@@ -326,25 +260,16 @@ def my_group_norm_backward(dy, x, groups, gamma, eps=1e-5):
         "(g - g.mean(axis=2, keepdims=True) - x_hat * overlap) -> g": CONSTANTS,
         "g - g.mean(axis=2, keepdims=True) - -> g -": CONSTANT_MEAN,
         " - x_hat * overlap ->": CONSTANT_VARIANCE,
-        "(dy * gamma[:, None, None]) -> dy\nreturn dx.reshape(x.shape) -> return dx.reshape(x.shape) * gamma[:, None, None]": (
-            "you multiplied by gamma after the means; the channels of a group differ in gamma, so multiply dy first"
-        ),
-        "(len(x), groups, -1) -> (len(x), x.shape[1], -1)": (
-            "you gave each channel its own means; that is instance norm, and group norm shares them within a group"
-        ),
-        "(len(x), groups, -1) -> (len(x), x.shape[1] // groups, -1)": (
-            "you made groups of `groups` channels; groups says how many groups there are"
-        ),
-        "groups, -1) -> -1, groups)": (
-            "you put the groups last in the shape, which deals the numbers out in turn; a group is a block of channels"
-        ),
+        "(dy * gamma[:, None, None]) -> dy\n"
+        "return dx.reshape(x.shape) -> return dx.reshape(x.shape) * gamma[:, None, None]": GAMMA_LAST,
+        "(len(x), groups, -> (len(x), x.shape[1],": "you gave each channel its own means; that is instance norm",
+        "groups, -1) -> x.shape[1] // groups, -1)": "groups is the number of groups, not of channels in one",
+        "groups, -1) -> -1, groups)": "you put the groups last in the shape; a group is a block of channels",
         "dgamma = np.sum(dy -> dgamma = np.sum(g.reshape(x.shape)": GAMMA_TWICE,
-        "axis=(0, 2, 3) -2-> axis=(2, 3)": (
-            "your dgamma and dbeta have a row for each image; one gamma serves the whole batch, so sum over axis 0 too"
-        ),
+        "axis=(0, 2, 3) -2-> axis=(2, 3)": "the whole batch shares gamma and beta; sum over axis 0 too",
         "np.sum( -2-> np.mean(": MEANS,
         "(dy * gamma[:, None, None]).reshape(rows) -> dy.reshape(rows) * gamma.reshape(1, groups, -1)": Says(
-            "you multiplied by gamma in rows, which hold several channels side by side; multiply dy first, then regroup",
+            "you multiplied by gamma in rows, which hold several channels; multiply dy first, then regroup",
             raises=True,
         ),
     },
