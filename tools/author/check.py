@@ -51,7 +51,7 @@ def check(lesson):
     commands = [
         ["ruff", "check", "--quiet", *own],
         ["ruff", "format", "--check", "--quiet", *own],
-        ["pytest", "-q", "--tb=short", "-p", "no:cacheprovider", "-p", "no:xdist", *tests],
+        ["pytest", "-q", "--tb=short", "-p", "no:cacheprovider", *tests],
     ]
     ended = [subprocess.run([sys.executable, "-m", *map(str, command)], cwd=ROOT) for command in commands]
     return recorded and all(process.returncode == 0 for process in ended)
