@@ -218,4 +218,4 @@ def test_mistakes_of_one_exercise_alone_come_first(lesson):
 def test_without_katex_the_command_says_what_to_do(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(pages, "WEB", tmp_path)
     assert teaching.main([str(tmp_path / "out")]) == 1
-    assert "make teaching" in capsys.readouterr().err and not (tmp_path / "out").exists()
+    assert "make slides" in capsys.readouterr().err and not (tmp_path / "out").exists()

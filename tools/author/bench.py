@@ -1,4 +1,4 @@
-"""Measure what the collection promises and print a table: `make bench`; it stores nothing.
+"""Measure what the collection promises and print a table: `python -m tools.author.bench`; it stores nothing.
 
 An explorer: how long it takes to build, how large it is, how soon a key changes its picture in JupyterLab, beside the
 same plot with `interact`. And the tests: how long `make test` takes.

@@ -46,7 +46,7 @@ def without_links(words):
 def need_packages(*names):
     for name in names:
         if not (WEB / "node_modules" / name).is_dir():
-            commands = "`make site`, `make slides` or `make teaching`"
+            commands = "`make site` or `make slides`"
             raise PublishError(f"{name} is not installed: run {commands}, which need Node and npm.")
 
 
