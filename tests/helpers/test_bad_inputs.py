@@ -127,7 +127,7 @@ TABLE = [
     (
         "power_iteration: u",
         lambda u: norms.power_iteration(W, u=u),
-        [X, ones(4), 0 * ones(3), [1, -inf, 0], [nan, 1, 0]],
+        [*NO_NUMBERS, ones(4), 0 * ones(3), [1, -inf, 0], [nan, 1, 0]],
     ),
     ("spectral_norm: n_iter", lambda n: norms.spectral_norm(W, n_iter=n), NO_COUNT),
     ("spectral_norm: u", lambda u: norms.spectral_norm(W, n_iter=1, u=u), [[1.0]]),

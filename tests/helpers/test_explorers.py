@@ -420,22 +420,6 @@ def test_at_every_width_all_words_stand_inside_their_panel(chosen):
     assert still[0]["ends"][1] < still[1]["ends"][0], "side by side in the still picture"
 
 
-def test_a_layout_as_it_is():
-    """Boxes, limits and the height at the still picture's width and at the narrowest."""
-    panels = [PANELS[0], Panel(ylabel=None), BARE]
-    marks = [lines([1, 2], [0.1, 1], label="four"), bars([0.5, 1.5, 2.5, 3.5], [3, 4, 5], panel=1)]
-    explorer = simple(lambda n: [*marks, cells(np.zeros((3, 5)), limit=1, panel=2)], panels=panels)
-    still, _, _, narrow = all_layouts(explorer.stage.spec)
-    boxes = [[panel["box"] for panel in panels] for _, _, panels in (still, narrow)]
-    assert boxes[0] == [[75.4, 30, 101.8, 220], [244, 10, 192, 262], [464, 10, 190, 114]]
-    assert boxes[1] == [[75.4, 30, 281.8, 145], [14, 235, 167, 187], [209, 235, 187, 112.2]]
-    assert [panel["ends"] for panel in narrow[2]] == [[0, 400], [0, 195], [205, 400]]
-    assert (still[1], narrow[1]) == (300, 450)
-    assert [panel["xlim"] for panel in still[2]] == [[1e-12, 1010], [0.5, 3.5], [0, 5]]
-    assert [label for _, label in still[2][1]["xticks"]] == ["1", "2", "3"], "bars around whole numbers count"
-    assert [panel["yticks"] for panel in still[2][1:]] == [[], []]
-
-
 @pytest.mark.parametrize(
     ("marks", "xlim", "ylim"),
     [

@@ -124,15 +124,6 @@ def test_from_every_side_everything_stays_in_the_panel(view):
         assert left < x.min() and x.max() < left + width and top < y.min() and y.max() < top + height
 
 
-def test_axes_cross_at_zero_and_span_the_data():
-    _, panel = in_space(points3([-1, 2], [0, 1], [0, 3]), names=("a", "b", "c"))
-    ends = [(axis["name"], axis["from"], axis["to"]) for axis in panel["space"]["axes"]]
-    assert ends == [("a", [-1, 0, 0], [3, 0, 0]), ("b", [0, -1, 0], [0, 3, 0]), ("c", [0, 0, -1], [0, 0, 3])]
-    _, panel = in_space(points3(0, 0, 0), limits=(1, 3))
-    assert [axis["from"] for axis in panel["space"]["axes"]] == [[1, 1, 1]] * 3
-    assert panel["space"]["center"] == [2, 2, 2]
-
-
 @pytest.mark.parametrize(
     ("marks", "low", "high", "radius"),
     [

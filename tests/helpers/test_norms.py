@@ -126,6 +126,7 @@ def test_the_stated_default_eps_is_used(name):
     assert_array_equal(norm(x).y, norm(x, eps=1e-5).y)
     assert np.abs(norm(x).y - norm(x, eps=2e-5).y).max() > 1e-3
     assert np.isnan(norm(0 * x, eps=0).y).all()
+    assert np.isnan(norm(np.float16(0 * x), eps=1e-8).y).all()  # which is 0 in float16
 
 
 @pytest.mark.parametrize("shape", [(4,), (1, 4), (1, 4, 1, 1), (), (1,)], ids=str)
@@ -364,6 +365,7 @@ def test_power_iteration_follows_the_papers_products():
 
 def test_power_iteration_takes_seeds_and_generators():
     w = draw((4, 4))
+    assert len(power_iteration(w).history) == 20
     same = {power_iteration(w, n_iter=1, rng=r).sigma for r in (None, 0, np.random.default_rng(0))}
     assert same == {power_iteration(w, n_iter=1).sigma} != {power_iteration(w, n_iter=1, rng=1).sigma}
 
@@ -403,6 +405,7 @@ def test_spectral_norm_leaves_singular_value_one(w, sign):
     assert abs(np.linalg.svd(result.w[..., 0], compute_uv=False)[0] - 1) < 1e-12
     assert_allclose(result.w[..., 0] * result.sigma, sign * w, atol=1e-12)
     assert result.u[np.abs(result.u).argmax()] > 0
+    assert_allclose(np.linalg.norm(result.u @ result.w[..., 0]), 1)
 
 
 def test_power_iterations_norm_divides_by_its_estimate():

@@ -19,7 +19,6 @@ from tests.pictures import (
     changed_explorers,
     changed_figures,
     changed_pixels,
-    moved_marks,
     pictures_in,
     pixels,
     pngs,
@@ -90,21 +89,6 @@ def test_controls_change_picture_and_caption_at_once(run):
 
 
 # ----------------------------------------------------------------------------------- whether a change is noticed
-
-
-def test_a_mark_moved_a_little_is_noticed():
-    """By three pixels, or three hundredths of what a cell's color can show."""
-    for spec, data, *_ in stored_in(LESSONS[1]).stages:
-        frames = decode_frames(spec, data)
-        for k, (mark, arrays) in enumerate(zip(spec["marks"], frames, strict=True)):
-            for name in arrays.keys() - {"string"}:
-                other = deepcopy(frames)
-                axis = {"dx": "x", "dy": "y", "edges": "x", "height": "y"}.get(name, name)
-                panel = spec["panels"][mark["panel"]]
-                unit = np.ptp(panel[f"{axis}lim"]) / panel["box"][2 if axis == "x" else 3] if axis in "xy" else 1
-                other[k][name] = arrays[name].astype(float)
-                other[k][name][0] += 3 * unit if name != "values" else 0.03 * (mark["limit"] or 40)
-                assert bool(moved_marks(spec, frames, other)) != name.startswith("label_"), (mark["kind"], name)
 
 
 def test_changed_points_limits_or_sizes_of_figures_show():
