@@ -106,7 +106,7 @@ TABLE = [
     ("layer_norm: gamma", lambda gamma: norms.layer_norm(ones((1, 1)), gamma), [ones(4)]),
     ("batch_norm: gamma", lambda gamma: norms.batch_norm(X[:1, :1], gamma), [ones((5, 1, 1))]),
     *each({name: f for name, f in FORWARD.items() if name != "rms_norm"}, [ones(5), ["a"]], "beta"),
-    *each(BACKWARD, [X * 1j, ones(4), X[:, :1]], "dy"),
+    *each({f"{name}: dy": f for name, f in BACKWARD.items()}, [X * 1j, ones(4), X[:, :1]], "dy"),
     *each(PASSES | {"weight_standardization": norms.weight_standardization}, NO_EPS, "eps"),
     *each(NORM_LAYERS, NO_EPS, "eps", 3),
     *each(FORWARD, [int, "no", bool], "compute_dtype"),

@@ -205,8 +205,6 @@ def test_a_value_of_the_maximal_size_is_compared(monkeypatch):
     ("x", "tol", "text"),
     [
         (2 / 3, 1e-3, "0.667"),
-        (2 / 3, 2e-3, "0.67"),
-        (20 / 3, 1e-3, "6.67"),
         (2 / 3, 0, "0.666666666667"),
         (2 / 3, 1e-20, "0.666666666666667"),
         (2 / 3, 1e-6 * (1 + 1e-9), "0.666667"),  # as good as 1e-6
@@ -214,7 +212,6 @@ def test_a_value_of_the_maximal_size_is_compared(monkeypatch):
         (0.3749996, 1e-2, "0.38"),  # 0.375 to four more digits
         (0.374996, 1e-2, "0.37"),
         (1e15, 1e-6, "1e+15"),
-        (-1234567e9, 1e-20, "-1.23457e+15"),
         (123456789012345.0, 1e-20, "123456789012345.0"),
         (np.float16(-inf), 1e-6, "-inf"),
     ],
@@ -265,7 +262,6 @@ def test_keyword_arguments_reach_the_function_by_any_name():
         ("two\n lines ", "PASS - two lines"),
         ("a\x07b\ud800", "PASS - a?b?"),
         ("", "FAIL - check without a name: the first argument is the name, got an empty text"),
-        (" \n", "FAIL - check without a name: the first argument is the name, got an empty text"),
         (3.0, "FAIL - check without a name: the first argument is the name, got a float"),
         ("long " * 100, "PASS - " + "long " * 58 + "..."),
     ],
@@ -298,8 +294,6 @@ KINDS = {"c": "check", "e": "exercise", "s": "solution"}
         ("c:a- c:a+", True, "1 of 1 checks passed"),  # outside a notebook the latest result counts
         ("c:a+ e:x+ e:y- e:z? e:w?", False, "1 of 1 checks passed; exercises: 1 passed, 1 failed (y), 2 to do (z, w)"),
         ("c:a+ e:x?", True, "1 of 1 checks passed; exercises: 1 to do (x)"),
-        ("c:a+ e:x+", True, "1 of 1 checks passed; exercises: 1 passed"),
-        ("c:x+ e:x-", False, "1 of 1 checks passed; exercises: 1 failed (x)"),  # of one name
         ("e:x?", False, "exercises: 1 to do (x)"),
         ("e:y+ e:x?", True, "exercises: 1 passed, 1 to do (x)"),
         # a solution is named only if it failed, and alone is no success

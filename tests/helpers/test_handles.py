@@ -140,13 +140,6 @@ def test_the_view_in_space_holds_data_and_axes(marks, low, high, radius):
     assert space["radius"] == pytest.approx(radius)
 
 
-def test_a_sphere_around_everything_fills_its_panel():
-    _, panel = in_space(points3([1, 3], [1, 3], [1, 3]), title="t", view=(0, 0))
-    x, y, z = panel["space"]["center"]
-    assert panel["box"] == [4, 30, 672, 264] and project(panel, x, y, z) == pytest.approx((340, 162, 0))
-    assert project(panel, x, y + panel["space"]["radius"], z)[0] == pytest.approx(340 + 132 - 22)  # for the names
-
-
 def test_near_dots_are_drawn_last_and_a_plane_has_four_corners():
     plane = surface3(*np.meshgrid([0.0, 1], [0.0, 1]), np.zeros((2, 2)))
     explorer, panel = in_space(plane, points3([2, -2], [1, -1], [0, 0]), view=(0, 0))

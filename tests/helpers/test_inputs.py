@@ -1,4 +1,4 @@
-"""Whatever a learner hands to a check, an exercise, an explorer or a quiz: one plain line, and no check that passes
+"""Whatever a learner hands to a check, an exercise or an explorer: one plain line, and no check that passes
 by accident.
 """
 
@@ -22,8 +22,6 @@ from helpers import Explorer, Panel, cells, checks, points, text
 from helpers.checks import check_close, check_true
 from helpers.exercises import Exercise, case
 from helpers.exercises.checker import diagnose
-from helpers.widgets.quiz import read_questions
-from tests.shared import GOOD_FILE
 
 nan, inf = np.nan, np.inf
 few = settings(max_examples=25)
@@ -51,15 +49,8 @@ class Liar:
     """Says that it equals everything."""
 
     __hash__ = None
-
-    def __eq__(self, other):
-        return True
-
-    def __bool__(self):
-        return True
-
-    def __len__(self):
-        return -1
+    __eq__ = __bool__ = lambda *_: True
+    __len__ = lambda self: -1  # noqa: E731
 
 
 class Loud:
@@ -78,7 +69,6 @@ floats = st.floats(width=64)
 shapes = hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=3)
 dtypes = st.sampled_from([np.float16, np.float32, np.float64, np.int8, np.int64, np.uint64, np.bool_, np.complex128])
 arrays = dtypes.flatmap(lambda dtype: hnp.arrays(dtype, shapes))
-finite_arrays = hnp.arrays(np.float64, hnp.array_shapes(max_side=3), elements=st.floats(-1e3, 1e3))
 STRANGE = [
     *(None, ..., NotImplemented, "", "1", b"1", {}, {1}, {"a": 1}, set(), object(), object, print, sys),
     *([], [[]], [[], [1]], [[1], [1, 2]], [None], ["a", 1], (1, "x"), Decimal("0.5"), 10**400, [10**400]),
@@ -109,18 +99,6 @@ def test_what_is_not_numbers_never_passes():
         assert not say(check_true, "name", thing)[0]
         if thing is not endless:
             assert not say(check_close, thing, 1.0, 1.0)[0] or thing == "1"  # as a name
-
-
-@given(anything)
-def test_only_one_true_bool_makes_a_condition_pass(condition):
-    passed, _ = say(check_true, "name", condition)
-    one_bool = isinstance(condition, (bool, np.bool_)) or (
-        isinstance(condition, np.ndarray)
-        and not isinstance(condition, np.ma.MaskedArray)
-        and condition.dtype == bool
-        and condition.size == 1
-    )
-    assert passed == bool(one_bool and np.all(condition))
 
 
 @few
@@ -239,17 +217,3 @@ def test_words_of_any_kind_and_a_reused_array_are_drawn():
     assert [explorer.marks_at(n=n)[0]["data"]["x"] for n in (1, 2, 3)] == [1, 2, 3]
     assert explorer.marks_at()[1]["string"] == words
     assert len(explorer._repr_mimebundle_()[0]["image/png"]) > 100
-
-
-@given(st.permutations(GOOD_FILE.splitlines()))
-def test_shuffled_question_files_are_read_or_refused_whole(tmp_path_factory, shuffled):
-    path = tmp_path_factory.getbasetemp() / "78_shuffled.toml"
-    path.write_text("\n".join(shuffled))
-    try:
-        found = read_questions(path)[1]
-    except ValueError as error:
-        assert str(error).startswith(path.name) and len(str(error)) < 400, error
-        return
-    for question in found:
-        assert len(question["options"]) == len(question["whys"]) == 3
-        assert question["options"][question["right"]]

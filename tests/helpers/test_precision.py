@@ -63,13 +63,6 @@ def test_facts_of_bfloat16():
     assert info[2:] == (finfo.max, finfo.smallest_normal, finfo.smallest_subnormal, finfo.eps)
 
 
-def test_small_numbers_as_16_bits_store_them():
-    for x, stored in [(1e-5, 168), (1e-6, 17), (1e-7, 2), (1e-8, 0), (2.0**-25, 0), (2.99e-8, 1)]:
-        assert neighbors(x, "float16").nearest == stored * 2.0**-24 == float(np.float16(x))
-    kept = [f"{neighbors(10.0**-k, 'bfloat16').nearest:.3e}" for k in (5, 6, 8, 12)]
-    assert kept == ["1.001e-05", "9.984e-07", "1.001e-08", "1.002e-12"]
-
-
 @given(st.floats(-1e5, 1e5), st.sampled_from(["float16", "bfloat16", "float32"]))
 def test_no_number_of_the_format_lies_between_neighbors(x, dtype):
     below, nearest, above, spacing = neighbors(x, dtype)
@@ -94,6 +87,7 @@ def test_neighbors_at_the_ends_of_the_range():
     assert neighbors(65504, "float16").above == np.inf
     assert neighbors(65472, "float16")[1:] == (65472, 65504, 32)
     assert neighbors(65519, "float16").nearest == 65504 and neighbors(65520, "float16").nearest == np.inf
+    assert neighbors(-(2.0**-14), "float16").above == -1023 * 2.0**-24  # the smallest normal number
     beyond = neighbors(1e6, "float16")
     assert beyond[:3] == (65504, np.inf, np.inf) and np.isnan(beyond.spacing)
     assert neighbors(-1e6, "float16")[:3] == (-np.inf, -np.inf, -65504)
@@ -107,12 +101,6 @@ def test_round_to_agrees_with_numpy_casts(dtype):
         x = np.concatenate([rng.normal(size=5_000) * 10.0**power for power in (-42, -8, -5, 0, 4, 38)])
         x = np.concatenate([x, any_float32()])
         assert_array_equal(round_to(x, dtype), x.astype(dtype).astype(np.float64))
-
-
-def test_round_to_takes_ties_to_the_even_neighbor():
-    assert round_to([2049, 2051, -2049], "float16").tolist() == [2048, 2052, -2048]
-    assert round_to([257, 259], "bfloat16").tolist() == [256, 260]
-    assert round_to([1.0001, 1.0004], "float16").tolist() == [1, 1] != round_to([1.0001, 1.0004], "float32").tolist()
 
 
 def test_bfloat16_by_bits_agrees_with_the_spacing_formula():
@@ -226,6 +214,7 @@ def test_every_order_normalizes_rows_of_the_last_axis(order):
     x, weight = rows(0.0, (2, 3, 5)), rows(1.0, (5,), seed=1)
     row_by_row = [[rms_norm_cast(row, weight, order=order) for row in matrix] for matrix in x]
     assert_array_equal(rms_norm_cast(x, weight, order=order), row_by_row)
+    assert rms_norm_cast(x, weight, order=order).dtype == np.float32
     assert_array_equal(rms_norm_cast([[3.0, -3.0]], [1, 2], order=order, eps=0), [[1, -2]])
 
 
