@@ -1,6 +1,5 @@
 """helpers/gradients.py: every backward pass against difference quotients, by property, by hand and against PyTorch."""
 
-
 import numpy as np
 import pytest
 from hypothesis import settings

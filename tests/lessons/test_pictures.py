@@ -25,8 +25,7 @@ from tests.pictures import (
 from tests.shared import EVERYTHING, EXAMPLES, LESSONS, decode_frames, every_lesson, read, run_lesson
 from tests.watch import watched
 
-# Each lesson is run once more for this: one in `make test`, all in `make test-everything`; test_processors.py compares
-# the pictures of all.
+# Each lesson is run once more for this: one in `make test`, all in `make test-everything`.
 RUN = LESSONS if EVERYTHING else EXAMPLES[:1]
 
 
