@@ -116,6 +116,14 @@ def test_every_mark_is_drawn_by_both_renderers(kind):
     [
         (lambda: lines([1, 2], [1]), "^lines: expected vectors of one length, got shapes"),
         (lambda: bars([0, 1], [1, 2]), "^bars: expected one more edge than bars"),
+        (lambda: bars([[0], [1], [2]], [1, 2]), "^bars: expected one more edge than bars"),
+        (lambda: cells([[0, 2, 3]], names=("", "a")), "^cells: a value is 2, expected codes 0 to 1, one for each name"),
+        (lambda: cells([[1]], limit=0), "^cells: limit is 0, expected a number above 0"),
+        *(
+            (lambda d=d: cells([[1]], limit=1, digits=d), "^cells: digits is .*, expected None or 0 to 9")
+            for d in (10, 0.5j)
+        ),
+        (lambda: points3(0, 0, 0, size=0), "^points3: size is 0, expected a number of pixels above 0$"),
         (lambda: cells([1, 2], limit=1), "2-D array of values"),
         (lambda: cells([[1]], limit=1, outline=[[1, 2]]), "outline has shape"),
         (lambda: cells([1], at=(["a"], [1]), limit=1), "^cells: x is .*, expected real numbers"),
@@ -140,7 +148,7 @@ def test_every_mark_is_drawn_by_both_renderers(kind):
         (lambda: Panel(xlim=(1, 3), bare=True), r"^Panel: xlim is \(1, 3\), expected \(0, number of cells\) in a bare"),
         (lambda: Panel3D(limits=(1, 0)), r"expected \(low, high\)"),
         (lambda: Panel3D(width=0), "^Panel3D: width is 0, expected a number above 0$"),
-        (lambda: Panel3D(view=(0, 91)), "expected .azimuth, elevation."),
+        *((lambda v=v: Panel3D(view=v), "expected .azimuth, elevation.") for v in ((0, 91), (0, -90.5), (0, 0, 0))),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(make, message):
@@ -236,6 +244,8 @@ def test_a_float_is_found_with_fewer_digits():
     for eps in (1.77828e-5 * (1 + 1.5e-6), 1e-3 * (1 + 1.5e-6), 2e-12, np.zeros(2)):
         with pytest.raises(ValueError, match="is not one of the slider's values"):
             explorer.caption_at(eps=eps)
+    words = simple(lambda n: DOT, sliders={"n": ["one", "two"]})
+    assert words.caption_at(n="".join(["t", "wo"])) == "n is two"  # equal and another object
     for ask in (explorer.caption_at, explorer.marks_at):
         with pytest.raises(ValueError, match=r"^Explorer: the position names 'N', expected one of \['eps'\]$"):
             ask(N=2)
@@ -309,6 +319,7 @@ def test_in_a_notebook_the_sentence_stands_alone():
         simple(lambda n: 1 / 0)
     *frames, sentence = failed.value._render_traceback_()
     assert "failed at n = 1" in sentence and "lambda n: 1 / 0" in "".join(frames)
+    assert "".join(frames).count("File ") == 1
 
 
 @pytest.mark.parametrize(
@@ -429,6 +440,7 @@ def test_equal_axes_widen_about_their_middle_at_every_width(xlim, ylim):
     for _, _, (panel,) in all_layouts(explorer.stage.spec):
         x_unit, y_unit = (panel["box"][2 + k] / np.ptp(panel[axis]) for k, axis in enumerate(("xlim", "ylim")))
         assert x_unit == pytest.approx(y_unit)
+        assert np.ptp(panel["xlim"]) >= np.ptp(xlim) - 1e-9 and np.ptp(panel["ylim"]) >= np.ptp(ylim) - 1e-9
         np.testing.assert_allclose([np.mean(panel["xlim"]), np.mean(panel["ylim"])], [np.mean(xlim), np.mean(ylim)])
         assert list(xlim) == pytest.approx(panel["xlim"]) or list(ylim) == pytest.approx(panel["ylim"])
 
@@ -522,6 +534,7 @@ def test_y_grows_upward_except_in_bare_panels_and_logs_are_taken():
     panel = {"box": [10, 20, 100, 200], "xlim": (1e-4, 1), "ylim": (0, 2), "xscale": "log", "yscale": "linear"}
     assert to_pixels(panel | {"bare": False}, 1e-2, 0.5) == pytest.approx((60, 170))
     assert to_pixels(panel | {"bare": True}, 1e-2, 0.5) == pytest.approx((60, 70))
+    assert to_pixels(panel | {"bare": False, "ylim": (1e-2, 1), "yscale": "log"}, 1, 0.1) == pytest.approx((110, 120))
 
 
 # A half is rounded away from zero, of the float32 that the browser gets; 0.15 is a little more than a half there.
@@ -535,6 +548,14 @@ def test_cells_round_as_the_browser_does(value, digits, words):
 
 
 # ------------------------------------------------------------------------------------------------ labels of all widths
+
+
+def test_the_still_picture_has_its_own_labels():
+    # Two dots, 61 pixels apart in the still picture, with labels of 75 pixels.
+    marks = [points(0, 5, label="m" * 8), points(1, 5, label="m"), points(0, 0)]
+    explorer = simple(lambda n: marks, panels=Panel(xlim=(0, 10), ylim=(0, 10)))
+    still = [mark["label_at"] for mark in explorer.marks_at()]
+    assert still[0][1] < 0 < still[1][1] and still[2] is None
 
 
 def test_labels_are_placed_everywhere_and_sent_once():

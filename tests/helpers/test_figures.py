@@ -156,7 +156,6 @@ PLOTS = {
     "vlines": lambda ax, y: ax.vlines(x, 0, y),
     "seaborn histplot as steps": lambda ax, y: sns.histplot(y, bins=15, element="step", ax=ax),
     "seaborn band": lambda ax, y: sns.lineplot(x=x.round(), y=y, errorbar=("pi", 100), ax=ax),
-    "seaborn violinplot": lambda ax, y: sns.violinplot(y=y, ax=ax),
 }
 
 
