@@ -1,7 +1,8 @@
 """What a notebook should not show: the True that a check returns, below the line that the check has printed."""
 
 import ast
-import sys
+
+from .checks import running_shell
 
 _QUIET = {"check_between", "check_close", "check_true", "check_raises", "check_exercise", "summary"}
 
@@ -19,8 +20,6 @@ class _HideCheckValue(ast.NodeTransformer):
 
 def hide_check_values():
     """From the next cell on, in a notebook; elsewhere there is nothing to hide."""
-    if "IPython" not in sys.modules:
-        return
-    shell = sys.modules["IPython"].get_ipython()
+    shell = running_shell()
     if shell is not None and not any(isinstance(t, _HideCheckValue) for t in shell.ast_transformers):
         shell.ast_transformers.append(_HideCheckValue())

@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ._numerics import check_eps, divide, float_array, quiet, sum_in_pairs
+from .checks import describe
 
 __all__ = [
     "VARIANCES",
@@ -85,7 +86,7 @@ def float_info(dtype):
         name = dtype if isinstance(dtype, str) else np.dtype(dtype).name
         bits, precision, min_exponent = _FORMATS[name]
     except (TypeError, KeyError):
-        raise ValueError(f"dtype must be one of {', '.join(_FORMATS)}, got {dtype!r}") from None
+        raise ValueError(f"float_info: dtype must be one of {', '.join(_FORMATS)}, got {dtype!r}") from None
     max_exponent = 1 - min_exponent
     return FloatInfo(
         bits=bits,
@@ -151,7 +152,7 @@ def neighbors(x, dtype):
     """
     info = float_info(dtype)
     if not isinstance(x, numbers.Real) and not (np.shape(x) == () and np.asarray(x).dtype.kind in "fiu"):
-        raise ValueError(f"neighbors: x must be one real number, got {x!r}")
+        raise ValueError(f"neighbors: x must be one real number, got {describe(x)}")
     nearest = float(round_to(float(x), dtype))
     below = -_next_above(-nearest, info)
     spacing = float(_spacing(nearest, info)) if math.isfinite(nearest) else math.nan

@@ -83,16 +83,6 @@ def places(spec, frames):
     return found
 
 
-def moved_marks(spec, before, after):
-    """The marks that lie elsewhere, by more than a pixel."""
-    assert len(before) == len(after)
-    found = []
-    for k, ((kind, name, old), (_, _, new)) in enumerate(zip(places(spec, before), places(spec, after), strict=True)):
-        same = np.array_equal(old, new) if name == "string" else np.abs(old - new).max() <= 1
-        found += [] if same else [f"array {k}: {kind} {name}"]
-    return found
-
-
 def without_data(spec):
     """Panels, sizes, colors and labels; not the ticks, which depend on matplotlib's version."""
     spec = json.loads(json.dumps(spec), parse_float=lambda digits: float(f"{float(digits):.5g}"))
@@ -111,8 +101,10 @@ def changed_explorers(before, after):
         (spec, data, *captions), (new_spec, new_data, *new_captions) = old, new
         found += [] if without_data(spec) == without_data(new_spec) else [f"explorer {k}: panels, colors or labels"]
         found += [] if captions == new_captions else [f"explorer {k}: captions"]
-        moved = moved_marks(spec, decode_frames(spec, data), decode_frames(new_spec, new_data))
-        found += [f"explorer {k}, {mark}" for mark in moved]
+        lie = places(spec, decode_frames(spec, data)), places(spec, decode_frames(new_spec, new_data))
+        for (kind, name, old_place), (_, _, place) in zip(*lie, strict=True):
+            same = np.array_equal(old_place, place) if name == "string" else np.abs(old_place - place).max() <= 1
+            found += [] if same else [f"explorer {k}: {name} of {kind}, by more than a pixel"]
     return found
 
 

@@ -3,6 +3,7 @@ with the function's name.
 """
 
 import functools
+import re
 
 import numpy as np
 import pytest
@@ -13,14 +14,6 @@ nan, inf, ones = np.nan, np.inf, np.ones
 X = np.random.default_rng(0).normal(size=(2, 3, 4))
 W = X[0]
 SOME = [layers.Parameter([1.0])]
-
-
-def refused(name, call):
-    with pytest.raises(ValueError) as error:
-        call()
-    words = str(error.value)
-    assert words.startswith(name) and "\n" not in words, words
-    return words
 
 
 def some_fit(model=None, x=None, labels=(0, 1, 0), optimizer=None, **options):
@@ -47,248 +40,161 @@ WEIGHTS = {
     "spectral_norm: w": norms.spectral_norm,
     "spectral_norm_backward: w": lambda w: gradients.spectral_norm_backward(w, w),
 }
-NORM_LAYERS = {
-    "BatchNorm": layers.BatchNorm,
-    "LayerNorm": layers.LayerNorm,
-    "RMSNorm": layers.RMSNorm,
-    "GroupNorm": lambda features, **options: layers.GroupNorm(1, features, **options),
-}
+NORM_LAYERS = {cls.__name__: cls for cls in (layers.BatchNorm, layers.LayerNorm, layers.RMSNorm)}
+NORM_LAYERS["GroupNorm"] = functools.partial(layers.GroupNorm, 1)
 
 
-def option(option, functions, x=X):
-    """The functions of x as functions of one of their options."""
-    return {name: lambda value, f=f: f(x, **{option: value}) for name, f in functions.items()}
+def each(functions, values, option=None, x=X):
+    """A row for each function: of its first argument or, where an option is named, of that option for this x."""
+    for name, f in functions.items():
+        yield name, f if option is None else lambda value, f=f: f(x, **{option: value}), values
 
 
-# What an argument is: the values that it may not have, and functions of such a value by the name they must give.
 NO_NUMBERS = [X * 1j, X.astype(object), ["a", "b"], object()]
 NO_AXES = [3, -4, (2, -1), (), 1.0, True, (0, 1.5), (0, True), "0"]
-TABLE = {
-    "numbers": (
-        NO_NUMBERS,
-        PASSES
-        | WEIGHTS
-        | {var.__name__: var for var in precision.VARIANCES.values()}
-        | {
-            "ReLU.forward": layers.ReLU().forward,
-            "weight_norm: g": lambda g: norms.weight_norm(W, g),
-            "weight_standardization: gain": lambda gain: norms.weight_standardization(W, gain),
-            "power_iteration: u": lambda u: norms.power_iteration(W, u=u),
-            "weight_norm_backward: dw": lambda dw: gradients.weight_norm_backward(dw, W, 1),
-            "spectral_norm_backward: dw": lambda dw: gradients.spectral_norm_backward(dw, W),
-            "RunningStats.update: x": lambda x: norms.RunningStats(3).update(x),
-            "numerical_gradient: x": lambda x: gradients.numerical_gradient(np.sum, x),
-            "numerical_gradient: f(x)": lambda y: gradients.numerical_gradient(lambda x: y, X),
-            "Parameter: value": layers.Parameter,
-            "Parameter: grad": lambda grad: layers.Parameter([1, 2], grad),
-            "round_to: x": lambda x: precision.round_to(x, "float16"),
-            "to_bfloat16: x": precision.to_bfloat16,
-            "rms_norm_cast: x": lambda x: precision.rms_norm_cast(x, ones(4)),
-            "rms_norm_cast: weight": lambda weight: precision.rms_norm_cast(X, weight),
-            "cross_entropy: logits": lambda logits: nets.cross_entropy(logits, [0, 1]),
-        },
-    ),
-    "gamma": (NO_NUMBERS, option("gamma", PASSES)),
-    "gamma of 3 channels": ([ones(4), ones(2), ones((2, 3, 1)), ones((1, 1, 3, 1))], option("gamma", CHANNELS)),
-    "gamma of 4 features": ([ones(5), ones((3, 4)), ones((1, 2, 3, 4)), ones((1, 1, 1, 4))], option("gamma", LAST)),
-    "beta": ([ones(5), ["a"]], option("beta", {name: f for name, f in FORWARD.items() if name != "rms_norm"})),
-    "dy": ([X * 1j, ones(4), X[:, :1]], option("dy", BACKWARD)),
-    "eps": (
-        [-1e-5, nan, inf, "1", None, True],
-        option("eps", PASSES)
-        | option("eps", NORM_LAYERS, 3)
-        | option("eps", {"weight_standardization": norms.weight_standardization})
-        | {"rms_norm_cast": lambda eps: precision.rms_norm_cast(X, ones(4), eps=eps)},
-    ),
-    "compute_dtype": ([int, "no", bool], option("compute_dtype", FORWARD)),
-    "axis": ([*NO_AXES, None], option("axis", LAST)),
-    "one axis": (
-        [*NO_AXES, (0,), (0, 1)],
-        {
-            "weight_norm": lambda axis: norms.weight_norm(X, 1, axis=axis),
-            "weight_norm_backward": lambda axis: gradients.weight_norm_backward(X, X, 1, axis=axis),
-        },
-    ),
-    "shape": ([1.0, ones((3, 0)), ones((0, 3))], PASSES | WEIGHTS),
-    "two axes": (
-        [ones(3)],
-        {name: f for name, f in (CHANNELS | WEIGHTS).items() if not name.startswith("weight_norm")}
-        | {"RunningStats.update": norms.RunningStats(3).update},
-    ),
-    "shape of a layer's x": (
-        [ones(3), ones((3, 2)), ones((0, 3))],
-        {f"{name}.forward": cls(3).forward for name, cls in NORM_LAYERS.items()}
-        | {"Linear.forward": layers.Linear(3, 3, rng=0).forward},
-    ),
-    "count": (
-        [0, -1, 2.5, True, "2", (3,)],
-        NORM_LAYERS
-        | {
-            "group_norm: groups": lambda n: norms.group_norm(X, n),
-            "group_norm_backward: groups": lambda n: gradients.group_norm_backward(X, X, n),
-            "power_iteration: n_iter": lambda n: norms.power_iteration(W, n_iter=n),
-            "spectral_norm: n_iter": lambda n: norms.spectral_norm(W, n_iter=n),
-            "RunningStats: num_features": norms.RunningStats,
-            "Linear: inputs": lambda n: layers.Linear(n, 2, rng=0),
-            "Linear: outputs": lambda n: layers.Linear(2, n, rng=0),
-            "GroupNorm: groups": lambda n: layers.GroupNorm(n, 6),
-            "mlp: every size": lambda n: nets.mlp([4, n, 3], rng=0),
-            "fit: steps": lambda n: some_fit(steps=n),
-            "fit: batch_size": lambda n: some_fit(batch_size=n, rng=0),
-        },
-    ),
-    "above 0": (
-        [0, -1, nan, inf, "2", None, True],
-        {
-            "numerical_gradient: h": lambda h: gradients.numerical_gradient(np.sum, X, h=h),
-            "Linear: gain": lambda gain: layers.Linear(3, 3, rng=0, gain=gain),
-            "SGD: lr": lambda lr: nets.SGD(SOME, lr),
-            "Adam: lr": lambda lr: nets.Adam(SOME, lr),
-            "AdamW: lr": lambda lr: nets.AdamW(SOME, lr),
-            "Adam: eps": lambda eps: nets.Adam(SOME, eps=eps),
-        },
-    ),
-    "fraction": (
-        [1.1, -0.1, nan, "0.5", True],
-        {
-            "RunningStats: momentum": lambda momentum: norms.RunningStats(2, momentum=momentum),
-            "SGD: momentum": lambda momentum: nets.SGD(SOME, 0.1, momentum=momentum),
-            "Adam: betas": lambda beta: nets.Adam(SOME, betas=(0.5, beta)),
-        },
-    ),
-    "weight decay": (
-        [-1, inf, nan, "0", None, True],
-        {
-            "SGD: weight_decay": lambda decay: nets.SGD(SOME, 0.1, weight_decay=decay),
-            "AdamW: weight_decay": lambda decay: nets.AdamW(SOME, weight_decay=decay),
-        },
-    ),
-    "parameters": ([[], None, layers.ReLU(), [ones(2)]], {"SGD": lambda p: nets.SGD(p, 0.1), "AdamW": nets.AdamW}),
-    "rng": (
-        [None, -1, 2.5, True],
-        {
-            "Linear: rng": lambda rng: layers.Linear(3, 3, rng=rng),
-            "mlp: rng": lambda rng: nets.mlp([4, 3], rng=rng),
-            "fit: rng": lambda rng: some_fit(batch_size=2, rng=rng),
-        },
-    ),
-    "maker of layers": (
-        ["group", ["batch"], 3, lambda *width: "batch"],
-        {
-            "mlp: norm": lambda norm: nets.mlp([4, 5, 3], norm, rng=0),
-            "mlp: activation": lambda activation: nets.mlp([4, 5, 3], activation=activation, rng=0),
-        },
-    ),
-    "layer": (
-        [np.tanh, None, layers.Tanh, [layers.Tanh()]],
-        {
-            "Sequential: layer 1": lambda layer: layers.Sequential(layers.ReLU(), layer),
-            "Residual: layer 0": layers.Residual,
-            "fit: model": lambda model: nets.fit(model, [[1]], [0], None, steps=1),
-        },
-    ),
-    "labels": (
-        [[0, 1], [[0], [1], [0]], [0.0, 1.0, 0.0], [0, 1, 2], [0, -1, 0]],
-        {f.__name__: functools.partial(f, ones((3, 2))) for f in (nets.cross_entropy, nets.accuracy)},
-    ),
-    "format": (["float8", np.float64, 3, None], {"dtype must be one of": lambda d: precision.neighbors(1.0, d)}),
-}
-
-
-@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind in TABLE for name in TABLE[kind][1]])
-def test_a_bad_value_is_refused_in_one_line(kind, name):
-    values, functions = TABLE[kind]
-    for value in values:
-        refused(name, lambda value=value: functions[name](value))
-
-
-same = layers.ReLU()
+NO_AXIS = [*NO_AXES, (0,), (0, 1)]
+NO_COUNT = [0, -1, 2.5, True, "2", (3,)]
+NO_EPS = [-1e-5, nan, inf, "1", None, True]
+NOT_ABOVE_0 = [0, -1, nan, inf, "2", None, True]
+NO_FRACTION = [1.1, -0.1, nan, "0.5", True]
+NO_DECAY = [-1, inf, nan, "0", None, True]
+NO_RNG = [None, -1, 2.5, True]
+NO_PARAMETERS = [[], None, layers.ReLU(), [ones(2)]]
+NO_MAKER = ["group", ["batch"], 3, lambda *width: "batch"]
+NO_LAYER = [np.tanh, None, layers.Tanh, [layers.Tanh()]]
+NO_LABELS = [[0, 1], [[0], [1], [0]], [0.0, 1.0, 0.0], [0, 1, 2], [0, -1, 0]]
+NOTHING = ones((3, 0))
+NO_CHANNELS = [ones(4), ones(2), ones((2, 3, 1)), ones((1, 1, 3, 1))]
+NO_FEATURES = [ones(5), ones((3, 4)), ones((1, 2, 3, 4)), ones((1, 1, 1, 4))]
 EMPTY = (0, 0.0, 0.0)
 AFTER = layers.ReLU()
 AFTER.forward([[1, 2]])
 BLOCK = layers.Residual(layers.Linear(3, 2, rng=0))
+same = layers.ReLU()
+
+# How the error begins, a function, and values that it may not take.
+TABLE = [
+    *each(PASSES | WEIGHTS | {var.__name__: var for var in precision.VARIANCES.values()}, NO_NUMBERS),
+    ("ReLU.forward", layers.ReLU().forward, NO_NUMBERS),
+    ("weight_norm: g", lambda g: norms.weight_norm(W, g), [*NO_NUMBERS, ones(3)]),
+    ("weight_norm: g", lambda g: norms.weight_norm(W, g, axis=0), [ones(4)]),
+    ("weight_standardization: gain", lambda gain: norms.weight_standardization(W, gain), [*NO_NUMBERS, ones(4)]),
+    ("weight_norm_backward: dw", lambda dw: gradients.weight_norm_backward(dw, W, 1), [*NO_NUMBERS, W.T]),
+    ("weight_norm_backward: g", lambda g: gradients.weight_norm_backward(W, W, g, axis=0), [ones(4)]),
+    ("spectral_norm_backward: dw", lambda dw: gradients.spectral_norm_backward(dw, W), [*NO_NUMBERS, W.T]),
+    ("RunningStats.update: x", norms.RunningStats(3).update, [*NO_NUMBERS, ones((4, 2)), ones(3)]),
+    ("numerical_gradient: x", lambda x: gradients.numerical_gradient(np.sum, x), NO_NUMBERS),
+    ("numerical_gradient: f(x)", lambda y: gradients.numerical_gradient(lambda x: y, X), NO_NUMBERS),
+    ("numerical_gradient: f must return", lambda f: gradients.numerical_gradient(f, X), [np.copy]),
+    ("Parameter: value", layers.Parameter, NO_NUMBERS),
+    ("Parameter: grad", lambda grad: layers.Parameter([1, 2], grad), [*NO_NUMBERS, [1]]),
+    ("round_to: x", lambda x: precision.round_to(x, "float16"), NO_NUMBERS),
+    ("to_bfloat16: x", precision.to_bfloat16, NO_NUMBERS),
+    ("rms_norm_cast: x", lambda x: precision.rms_norm_cast(x, ones(4)), NO_NUMBERS),
+    ("rms_norm_cast: x", lambda x: precision.rms_norm_cast(x, ones(0)), [NOTHING]),
+    ("rms_norm_cast: weight", lambda weight: precision.rms_norm_cast(X, weight), [*NO_NUMBERS, ones(2)]),
+    ("rms_norm_cast: eps", lambda eps: precision.rms_norm_cast(X, ones(4), eps=eps), NO_EPS),
+    ("rms_norm_cast: order", lambda order: precision.rms_norm_cast(X, ones(4), order=order), ["c"]),
+    ("rms_norm_cast: dtype", lambda dtype: precision.rms_norm_cast(X, ones(4), dtype=dtype), ["float32"]),
+    ("cross_entropy: logits", lambda x: nets.cross_entropy(x, [0, 1]), [*NO_NUMBERS, [1, 2], ones((0, 2))]),
+    *each(PASSES, NO_NUMBERS, "gamma"),
+    *each(CHANNELS, NO_CHANNELS, "gamma"),
+    *each(LAST, NO_FEATURES, "gamma"),
+    ("layer_norm: gamma", lambda gamma: norms.layer_norm(X, gamma, axis=(1, 2)), [ones(4)]),
+    ("layer_norm: gamma", lambda gamma: norms.layer_norm(ones((5, 3, 2)), gamma, axis=(1, 2)), [ones(2)]),
+    ("layer_norm: gamma", lambda gamma: norms.layer_norm(X[0, :1], gamma), [ones((3, 4))]),
+    ("layer_norm: gamma", lambda gamma: norms.layer_norm(ones((1, 1)), gamma), [ones(4)]),
+    ("batch_norm: gamma", lambda gamma: norms.batch_norm(X[:1, :1], gamma), [ones((5, 1, 1))]),
+    *each({name: f for name, f in FORWARD.items() if name != "rms_norm"}, [ones(5), ["a"]], "beta"),
+    *each({f"{name}: dy": f for name, f in BACKWARD.items()}, [X * 1j, ones(4), X[:, :1]], "dy"),
+    *each(PASSES | {"weight_standardization": norms.weight_standardization}, NO_EPS, "eps"),
+    *each(NORM_LAYERS, NO_EPS, "eps", 3),
+    *each(FORWARD, [int, "no", bool], "compute_dtype"),
+    *each(LAST, [*NO_AXES, None], "axis"),
+    ("weight_norm", lambda axis: norms.weight_norm(X, 1, axis=axis), NO_AXIS),
+    ("weight_norm_backward", lambda axis: gradients.weight_norm_backward(X, X, 1, axis=axis), NO_AXIS),
+    *each(PASSES | WEIGHTS, [1.0, NOTHING, NOTHING.T]),
+    *each({name: f for name, f in (CHANNELS | WEIGHTS).items() if not name.startswith("weight_norm")}, [ones(3)]),
+    *each({f"{name}.forward": cls(3).forward for name, cls in NORM_LAYERS.items()}, [ones(3), ones((3, 2)), NOTHING.T]),
+    ("Linear.forward: x", layers.Linear(3, 3, rng=0).forward, [*NO_NUMBERS, ones(3), ones((3, 2)), NOTHING.T]),
+    *each({f"{name}: features": cls for name, cls in NORM_LAYERS.items()}, NO_COUNT),
+    ("group_norm: groups", lambda n: norms.group_norm(X, n), NO_COUNT),
+    ("group_norm_backward: groups", lambda n: gradients.group_norm_backward(X, X, n), [*NO_COUNT]),
+    ("group_norm_backward: groups=4 does not", lambda n: gradients.group_norm_backward(X, X, n), [4]),
+    ("GroupNorm: groups", lambda n: layers.GroupNorm(n, 6), [*NO_COUNT, 4]),
+    ("power_iteration: n_iter", lambda n: norms.power_iteration(W, n_iter=n), NO_COUNT),
+    ("power_iteration: w", norms.power_iteration, [X, [[inf, 1.0]]]),
+    (
+        "power_iteration: u",
+        lambda u: norms.power_iteration(W, u=u),
+        [*NO_NUMBERS, ones(4), 0 * ones(3), [1, -inf, 0], [nan, 1, 0]],
+    ),
+    ("spectral_norm: n_iter", lambda n: norms.spectral_norm(W, n_iter=n), NO_COUNT),
+    ("spectral_norm: u", lambda u: norms.spectral_norm(W, n_iter=1, u=u), [[1.0]]),
+    ("spectral_norm: w", norms.spectral_norm, [0 * W, nan * W]),
+    ("spectral_norm: w", lambda w: norms.spectral_norm(w, n_iter=3), [0 * W]),
+    ("spectral_norm_backward: w", lambda w: gradients.spectral_norm_backward(W, w), [0 * W, nan * W]),
+    ("weight_norm: v", lambda v: norms.weight_norm(v, 1.0), [np.zeros(3)]),
+    ("weight_norm: v", lambda v: norms.weight_norm(v, 1.0, axis=0), [[[1.0, 2.0], [0.0, 0.0]]]),
+    ("weight_norm_backward: v", lambda v: gradients.weight_norm_backward(W, v, 1), [0 * W]),
+    ("weight_norm_backward: v", lambda v: gradients.weight_norm_backward(W, v, 1, axis=0), [W * [[0], [1], [1]]]),
+    ("RunningStats: num_features", norms.RunningStats, NO_COUNT),
+    ("RunningStats: momentum", lambda momentum: norms.RunningStats(2, momentum=momentum), NO_FRACTION),
+    ("RunningStats.update: unbiased=True", norms.RunningStats(3).update, [ones((1, 3))]),
+    ("numerical_gradient: h", lambda h: gradients.numerical_gradient(np.sum, X, h=h), NOT_ABOVE_0),
+    ("BatchNorm.forward: training", layers.BatchNorm(3).forward, [ones((1, 3))]),
+    ("ReLU.backward: call forward first", layers.ReLU().backward, [[1]]),
+    ("ReLU.backward: dy", AFTER.backward, [[[1]], [[1j, 2]]]),
+    ("Linear: inputs", lambda n: layers.Linear(n, 2, rng=0), NO_COUNT),
+    ("Linear: outputs", lambda n: layers.Linear(2, n, rng=0), NO_COUNT),
+    ("Linear: gain", lambda gain: layers.Linear(3, 3, rng=0, gain=gain), NOT_ABOVE_0),
+    ("Linear: rng", lambda rng: layers.Linear(3, 3, rng=rng), NO_RNG),
+    ("Linear: init", lambda init: layers.Linear(3, 3, rng=0, init=init), ["xavier"]),
+    ("Residual: scale", lambda scale: layers.Residual(layers.ReLU(), scale=scale), [inf, "2"]),
+    ("Residual: layer 0", layers.Residual, NO_LAYER),
+    ("Residual.forward: the block", BLOCK.forward, [ones((4, 3))]),
+    ("Sequential: layer 1", lambda layer: layers.Sequential(layers.ReLU(), layer), NO_LAYER),
+    ("Sequential: the same", lambda layer: layers.Sequential(same, layers.Tanh(), layer), [layers.Residual(same)]),
+    ("mlp: every size", lambda n: nets.mlp([4, n, 3], rng=0), NO_COUNT),
+    ("mlp: sizes", lambda sizes: nets.mlp(sizes, rng=0), [4, [4]]),
+    ("mlp: rng", lambda rng: nets.mlp([4, 3], rng=rng), NO_RNG),
+    ("mlp: norm", lambda norm: nets.mlp([4, 5, 3], norm, rng=0), NO_MAKER),
+    ("mlp: activation", lambda name: nets.mlp([4, 5, 3], activation=name, rng=0), [*NO_MAKER, None]),
+    *each({f.__name__: functools.partial(f, ones((3, 2))) for f in (nets.cross_entropy, nets.accuracy)}, NO_LABELS),
+    *each({"SGD": lambda p: nets.SGD(p, 0.1), "AdamW": nets.AdamW}, NO_PARAMETERS),
+    *each({f"{cls.__name__}: lr": cls for cls in (nets.SGD, nets.Adam, nets.AdamW)}, NOT_ABOVE_0, "lr", SOME),
+    ("SGD: momentum", lambda momentum: nets.SGD(SOME, 0.1, momentum=momentum), [*NO_FRACTION, 1]),
+    ("SGD: weight_decay", lambda decay: nets.SGD(SOME, 0.1, weight_decay=decay), NO_DECAY),
+    ("AdamW: weight_decay", lambda decay: nets.AdamW(SOME, weight_decay=decay), NO_DECAY),
+    ("Adam: eps", lambda eps: nets.Adam(SOME, eps=eps), NOT_ABOVE_0),
+    ("Adam: betas", lambda beta: nets.Adam(SOME, betas=(0.5, beta)), NO_FRACTION),
+    ("AdamW: betas", lambda betas: nets.AdamW(SOME, betas=betas), [0.9, (0.9, 0.9, 0.9), (1, 0.9)]),
+    ("fit: model", lambda model: nets.fit(model, [[1]], [0], None, steps=1), NO_LAYER),
+    ("fit: optimizer", lambda optimizer: some_fit(optimizer=optimizer), ["sgd", nets.SGD(SOME, 0.1)]),
+    ("fit: labels", lambda labels: some_fit(labels=labels), [[0, 1]]),
+    ("fit: x", lambda x: some_fit(x=x), [1.0]),
+    ("fit: steps", lambda n: some_fit(steps=n), NO_COUNT),
+    ("fit: batch_size", lambda n: some_fit(batch_size=n, rng=0), [*NO_COUNT, 4]),
+    ("fit: rng", lambda rng: some_fit(batch_size=2, rng=rng), NO_RNG),
+    ("var_two_pass: x", precision.var_two_pass, [3.0]),
+    ("var_chan: x", precision.var_chan, [NOTHING]),
+    ("neighbors: x", lambda x: precision.neighbors(x, "float16"), [[1.0, 2.0], "1", 1j, ones((2, 2))]),
+    ("float_info: dtype", lambda dtype: precision.neighbors(1.0, dtype), ["float8", np.float64, 3, None]),
+    ("merge_variances: counts", lambda a: precision.merge_variances(a, EMPTY), [EMPTY, (np.array([0, 1]), 0.0, 0.0)]),
+    (
+        "merge_variances: counts",
+        lambda n: precision.merge_variances((n, 0.0, 0.0), (2, 0.0, 0.0)),
+        [-1, np.array([3, -1])],
+    ),
+    ("merge_variances: expected two", lambda a: precision.merge_variances(a, EMPTY), [(1, 0.0), 1]),
+]
 
 
-@pytest.mark.parametrize(
-    ("name", "call"),
-    [
-        ("layer_norm: gamma", lambda: norms.layer_norm(X, gamma=ones(4), axis=(1, 2))),
-        ("layer_norm: gamma", lambda: norms.layer_norm(ones((5, 3, 2)), gamma=ones(2), axis=(1, 2))),
-        ("layer_norm: gamma", lambda: norms.layer_norm(X[0, :1], ones((3, 4)))),
-        ("layer_norm: gamma", lambda: norms.layer_norm(ones((1, 1)), ones(4))),
-        ("batch_norm: gamma", lambda: norms.batch_norm(X[:1, :1], gamma=ones((5, 1, 1)))),
-        ("group_norm: groups=4 does not divide C=3", lambda: norms.group_norm(X, 4)),
-        ("group_norm_backward: groups=4 does", lambda: gradients.group_norm_backward(X, X, 4)),
-        ("weight_norm: v", lambda: norms.weight_norm(np.zeros(3), 1.0)),
-        ("weight_norm: v", lambda: norms.weight_norm([[1.0, 2.0], [0.0, 0.0]], 1.0, axis=0)),
-        ("weight_norm: g", lambda: norms.weight_norm(W, ones(4), axis=0)),
-        ("weight_norm: g", lambda: norms.weight_norm(W, ones(3))),
-        ("weight_standardization: gain", lambda: norms.weight_standardization(W, ones(4))),
-        ("weight_norm_backward: v", lambda: gradients.weight_norm_backward(W, 0 * W, 1)),
-        ("weight_norm_backward: v", lambda: gradients.weight_norm_backward(W, W * [[0], [1], [1]], 1, axis=0)),
-        ("weight_norm_backward: g", lambda: gradients.weight_norm_backward(W, W, ones(4), axis=0)),
-        ("weight_norm_backward: dw", lambda: gradients.weight_norm_backward(W.T, W, 1)),
-        ("spectral_norm_backward: dw", lambda: gradients.spectral_norm_backward(W.T, W)),
-        ("spectral_norm_backward: w", lambda: gradients.spectral_norm_backward(W, 0 * W)),
-        ("spectral_norm_backward: w", lambda: gradients.spectral_norm_backward(W, nan * W)),
-        ("power_iteration: w", lambda: norms.power_iteration(X)),
-        ("power_iteration: w", lambda: norms.power_iteration([[inf, 1.0]])),
-        ("power_iteration: u", lambda: norms.power_iteration(W, u=ones(4))),
-        ("power_iteration: u", lambda: norms.power_iteration(W, u=[0.0, 0.0, 0.0])),
-        ("power_iteration: u", lambda: norms.power_iteration(W, u=[1.0, -inf, 0.0])),
-        ("power_iteration: u", lambda: norms.power_iteration(W, u=[nan, 1.0, 0.0])),
-        ("spectral_norm: u", lambda: norms.spectral_norm(W, n_iter=1, u=[1.0])),
-        ("spectral_norm: w", lambda: norms.spectral_norm(0 * W)),
-        ("spectral_norm: w", lambda: norms.spectral_norm(0 * W, n_iter=3)),
-        ("spectral_norm: w", lambda: norms.spectral_norm(nan * W)),
-        ("RunningStats.update: x", lambda: norms.RunningStats(2).update(ones((4, 3)))),
-        ("RunningStats.update: unbiased=True", lambda: norms.RunningStats(3).update(ones((1, 3)))),
-        ("numerical_gradient: f", lambda: gradients.numerical_gradient(np.copy, X)),
-        ("Parameter: grad", lambda: layers.Parameter([1, 2], [1])),
-        ("ReLU.backward: call forward first", lambda: layers.ReLU().backward([1])),
-        ("ReLU.backward: dy", lambda: AFTER.backward([[1]])),
-        ("ReLU.backward: dy", lambda: AFTER.backward([[1j, 2]])),
-        ("BatchNorm.forward: training", lambda: layers.BatchNorm(3).forward(ones((1, 3)))),
-        ("GroupNorm: groups=4 does", lambda: layers.GroupNorm(4, 6)),
-        ("Linear: init", lambda: layers.Linear(3, 3, rng=0, init="xavier")),
-        ("Residual: scale", lambda: layers.Residual(layers.ReLU(), scale=inf)),
-        ("Residual: scale", lambda: layers.Residual(layers.ReLU(), scale="2")),
-        ("Residual.forward: the block", lambda: BLOCK.forward(ones((4, 3)))),
-        ("Sequential: needs", lambda: layers.Sequential()),
-        ("Sequential: the same", lambda: layers.Sequential(same, layers.Tanh(), layers.Residual(same))),
-        ("mlp: sizes", lambda: nets.mlp([4], rng=0)),
-        ("mlp: sizes", lambda: nets.mlp(4, rng=0)),
-        ("mlp: activation", lambda: nets.mlp([4, 5, 3], activation=None, rng=0)),
-        ("cross_entropy: logits", lambda: nets.cross_entropy([1, 2], [0, 1])),
-        ("cross_entropy: logits", lambda: nets.cross_entropy(ones((0, 2)), [])),
-        ("SGD: momentum", lambda: nets.SGD(SOME, 1, momentum=1)),
-        ("AdamW: betas", lambda: nets.AdamW(SOME, betas=(1, 0.9))),
-        ("Adam: betas", lambda: nets.Adam(SOME, betas=0.9)),
-        ("Adam: betas", lambda: nets.Adam(SOME, betas=(0.9, 0.9, 0.9))),
-        ("fit: optimizer", lambda: some_fit(optimizer="sgd")),
-        ("fit: optimizer", lambda: some_fit(optimizer=nets.SGD(SOME, 0.1))),
-        ("fit: labels", lambda: some_fit(labels=[0, 1])),
-        ("fit: x", lambda: some_fit(x=1.0)),
-        ("fit: batch_size=4 is more", lambda: some_fit(batch_size=4, rng=0)),
-        ("var_two_pass: x", lambda: precision.var_two_pass(3.0)),
-        ("var_chan: x", lambda: precision.var_chan(ones((2, 0)))),
-        ("rms_norm_cast: x", lambda: precision.rms_norm_cast(ones((2, 0)), ones(0))),
-        ("rms_norm_cast: weight", lambda: precision.rms_norm_cast(ones((2, 2, 3)), ones(2))),
-        ("rms_norm_cast: order", lambda: precision.rms_norm_cast(ones(3), ones(3), order="c")),
-        ("rms_norm_cast: dtype", lambda: precision.rms_norm_cast(ones(3), ones(3), dtype="float32")),
-        ("neighbors: x", lambda: precision.neighbors([1.0, 2.0], "float16")),
-        ("neighbors: x", lambda: precision.neighbors("1", "float16")),
-        ("neighbors: x", lambda: precision.neighbors(1j, "float16")),
-        ("merge_variances: counts", lambda: precision.merge_variances(EMPTY, EMPTY)),
-        ("merge_variances: counts", lambda: precision.merge_variances((-1, 0.0, 0.0), (2, 0.0, 0.0))),
-        ("merge_variances: counts", lambda: precision.merge_variances((2, 0.0, 0.0), (np.array([3, -1]), 0.0, 0.0))),
-        ("merge_variances: counts", lambda: precision.merge_variances((np.array([0, 1]), 0.0, 0.0), EMPTY)),
-        ("merge_variances: expected two", lambda: precision.merge_variances((1, 0.0), (2, 0.0, 0.0))),
-        ("merge_variances: expected two", lambda: precision.merge_variances(1, (2, 0.0, 0.0))),
-    ],
-)
-def test_a_bad_combination_is_refused_in_one_line(name, call):
-    refused(name, call)
+@pytest.mark.parametrize(("name", "function", "values"), TABLE)
+def test_a_bad_value_is_refused_in_one_line(name, function, values):
+    for value in values:
+        with pytest.raises(ValueError, match=f"^{re.escape(name)}[^\n]*$"):
+            function(value)
 
 
 @pytest.mark.parametrize(
@@ -305,12 +211,8 @@ def test_a_bad_combination_is_refused_in_one_line(name, call):
             "rms_norm: axis must be an int, or different ints, from -3 to 2 for x with shape (2, 3, 4), got -4",
         ),
         (lambda: norms.group_norm(X, 2), "group_norm: groups=2 does not divide C=3 of x with shape (2, 3, 4)"),
-        (lambda: norms.weight_norm(W, ones(3)), "weight_norm: g has shape (3,), expected one number"),
+        (lambda: layers.Sequential(), "Sequential: needs at least one layer"),
         (lambda: layers.Sequential(layers.Tanh), "Sequential: layer 0 is the class Tanh; write Tanh(...)"),
-        (
-            lambda: layers.Sequential([layers.Tanh()]),
-            "Sequential: layer 0 must be a Layer, got list; write Sequential(*layers)",
-        ),
         (
             lambda: layers.Linear(3, 3, rng=0).forward(W),
             "Linear.forward: x has shape (3, 4), expected a batch with 3 entries on the last axis",
@@ -319,4 +221,5 @@ def test_a_bad_combination_is_refused_in_one_line(name, call):
     ],
 )
 def test_what_was_expected_and_what_came_is_said(call, sentence):
-    assert refused("", call) == sentence
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+        call()

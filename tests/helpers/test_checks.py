@@ -69,35 +69,27 @@ CLOSE = [
     (1 / 3, 1 / 3, "PASS: 0.333333"),
     (np.float32(0.1), 0.1, "PASS: 0.1"),
     (np.float16(0.1), 0.1, 1e-3, "PASS: 0.1"),
-    (7, 7.0, 0, "PASS: 7"),
     (-1e-17, 0, "PASS: 0.0"),
-    (1e-6, 0.0, "PASS: 1e-06"),
     (0.125 + 1e-12, 0.125, 1e-2, "PASS: 0.12"),
-    (0.125 - 1e-12, 0.125, 1e-2, "PASS: 0.12"),
     (123456.7891, 123456.7891, "PASS: 123457.0"),
     (nan, nan, "PASS: NaN"),
     (-inf, -inf, "PASS: -inf"),
-    (1 + 2j, 1 + 2j, "PASS: 1.0+2.0j"),
-    (-1j, -1j, "PASS: 0.0-1.0j"),
     (0.123456 + 0.234567j, 0.123456 + 0.234567j, 1e-2, "PASS: 0.12+0.23j"),
     (True, True, "PASS: True"),
     (2**64 - 1, 2**64 - 1, "PASS: 18446744073709551615"),
     (-(2**63), -(2**63), "PASS: -9223372036854775808"),
     ([nan, inf, -1e-17], [nan, inf, 0], "PASS: [NaN, inf, 0.0]"),
-    ([[0.123456], [0.5]], [[0.123456], [0.5]], 1e-2, "PASS: [[0.12], [0.5]]"),
     ((0.5, 1.5), [0.5, 1.5], "PASS: [0.5, 1.5]"),
+    (np.ones((1, 2, 1)), np.ones((1, 2, 1)), "PASS: 2 values match, shape (1, 2, 1)"),
+    ([[0.123456], [0.5]], [[0.123456], [0.5]], 1e-2, "PASS: [[0.12], [0.5]]"),
     ([[1, 2, 3], [4, 5, 6]], [[1, 2, 3], [4, 5, 6]], "PASS: [[1, 2, 3], [4, 5, 6]]"),
     (range(7), range(7), "PASS: 7 values match, shape (7,)"),
     (grid, grid, "PASS: 12 values match, shape (3, 4)"),
-    (np.ones((1, 2, 1)), np.ones((1, 2, 1)), "PASS: 2 values match, shape (1, 2, 1)"),
-    (np.full((3, 4), 1e-17), 0.0, "PASS: all 12 values are 0.0, shape (3, 4)"),
     ([0.123456, 0.123456], 0.123456, 1e-2, "PASS: all 2 values are 0.12, shape (2,)"),
-    (1.5e-6, 0.0, "FAIL: got 1.5e-06, expected 0.0, difference 1.5e-06"),
     (1.0012, 1.0, 1e-3 / 2, "FAIL: got 1.0012, expected 1.0, difference 0.0012"),
     (1.0, 0.123456789, 1e-2, "FAIL: got 1.0, expected 0.1235, difference 0.877"),
     (1 / 3, 1, 0, "FAIL: got 0.33333333333333, expected 1, difference 0.667"),
     (nan, 1.0, "FAIL: got NaN, expected 1.0"),
-    (inf, -inf, "FAIL: got inf, expected -inf"),
     (1 + 1j, 1 - 1j, "FAIL: got 1.0+1.0j, expected 1.0-1.0j, difference 2.0"),
     (2**53 + 1, 2**53, 0, "FAIL: got 9007199254740993, expected 9007199254740992, difference 0.0"),
     (grid + (grid > 9), grid, f"FAIL: at [2, 2] got 11.0, expected 10.0; 2 of 12 values {WRONG} 1.0"),
@@ -111,8 +103,6 @@ CLOSE = [
         [1.0, -inf, -1e308],
         "FAIL: at [0] got NaN, expected 1.0; 3 of 3 values wrong, 1 NaN, 1 infinite",
     ),
-    ([inf, 1.0], 1.0, "FAIL: at [0] got inf, expected 1.0; 1 of 2 values wrong, 1 infinite"),
-    ([1.0, 2.0], 1, f"FAIL: at [1] got 2.0, expected 1; 1 of 2 values {WRONG} 1.0"),
     (np.ones((3, 1)), np.ones(3), "FAIL: value has shape (3, 1), expected (3,)"),
     (1.0, [1.0], "FAIL: value has shape (), expected (1,)"),
     ([], [], "FAIL: value has shape (0,): there is nothing to compare"),
@@ -121,8 +111,6 @@ CLOSE = [
     ("1", 1, f"FAIL: value is a str, {NUMBERS}"),
     ([[1], [1, 2]], 1, f"FAIL: value is a list of length 2 {NO_ARRAY}: its rows differ in length"),
     (Strange(), 1, f"FAIL: value is a Strange {NO_ARRAY}: {DETACH}"),
-    ([Strange()], 1, f"FAIL: value is a list of length 1 {NO_ARRAY}: {DETACH}"),
-    (print, 1, f"FAIL: value is a builtin_function_or_method, {NUMBERS}"),
     (2**64, 2**64, f"FAIL: value is an int of more than 64 bits, {NUMBERS}"),
     (-(2**63) - 1, 0, f"FAIL: value is an int of more than 64 bits, {NUMBERS}"),
     (np.array([None]), 1.0, f"FAIL: value is an array of object with shape (1,), {NUMBERS}"),
@@ -130,11 +118,9 @@ CLOSE = [
     (result, 1.0, "FAIL: value is Normalized(y, mean, var), expected one array; pick a field, for example .y"),
     ([True], 1.0, "FAIL: value is bool, expected float64: True/False is not a number here"),
     (range(10**12), 0, f"FAIL: {HUGE}"),
-    (np.broadcast_to(0.0, (10**12,)), 0, f"FAIL: {HUGE}"),
     (nest(range(10**8), 63), 0, f"FAIL: {HUGE}"),  # as deep as an array can be
     (1.0, 1.0, -1, f"FAIL: tol is -1, {TOL}"),
     (1.0, 2.0, inf, f"FAIL: tol is inf, {TOL}"),
-    (1.0, 1.0, nan, f"FAIL: tol is NaN, {TOL}"),
     (1.0, 1.0, "1e-6", "FAIL: tol is a str, expected a number"),
 ]
 TRUE = [
@@ -143,11 +129,9 @@ TRUE = [
     (np.array([False]), "FAIL: the condition is False"),
     (np.array([True, False]), "FAIL: got 2 conditions, 1 of them False, expected one; use np.all(...)"),
     (np.ones(3), f"FAIL: got an array of float64 with shape (3,), {COMPARE_IT}"),
-    (np.ones(1), f"FAIL: got an array of float64 with shape (1,), {COMPARE_IT}"),
     (None, f"FAIL: got None, {COMPARE_IT}"),
     (2**64 - 1, f"FAIL: got an int, {COMPARE_IT}"),
     (-(2**63), f"FAIL: got an int, {COMPARE_IT}"),
-    ("yes", f"FAIL: got a str, {COMPARE_IT}"),
     (OSError(), f"FAIL: got an OSError, {COMPARE_IT}"),
     (np.ma.masked_array([True]), f"FAIL: got a masked array with shape (1,), {COMPARE_IT}"),
     (lambda: True, f"FAIL: got a function, {NOT_BOOL}; call it"),
@@ -161,14 +145,13 @@ BETWEEN = [
     (2.0, 0.1, inf, "PASS: 2, at least 0.1"),
     (2.0, -inf, 3, "PASS: 2, at most 3"),
     (-0.5, -(2**0.5), -0.0, "PASS: -0.5, between -1.41421 and 0"),
-    (0.1, 0.1, 0.1, "PASS: 0.1, between 0.1 and 0.1"),
     (-0.0, -1, 1, "PASS: 0, between -1 and 1"),
+    (1e6, 0, 1e7, "PASS: 1e+06, between 0 and 1e+07"),
+    (0.1, 0.1, 0.1, "PASS: 0.1, between 0.1 and 0.1"),
     (65504.25, 0, 1e6, "PASS: 65504, between 0 and 1e+06"),
     (999.5, 0, 1e6, "PASS: 1000, between 0 and 1e+06"),
-    (1e6, 0, 1e7, "PASS: 1e+06, between 0 and 1e+07"),
     (1234567.0, 0, 1e7, "PASS: 1.23e+06, between 0 and 1e+07"),
     (1234567, 0, 1e7, "PASS: 1234567, between 0 and 1e+07"),
-    (inf, 0, inf, "PASS: inf, at least 0"),
     # with three digits it would seem to lie outside
     (0.9996, 0, 0.9999, "PASS: 0.9996, between 0 and 0.9999"),
     (1234.4, 1234.2, 2000, "PASS: 1234.4, between 1234.2 and 2000"),
@@ -179,16 +162,15 @@ BETWEEN = [
     ([[0.5], [0.4], [0.1234]], 0, 1, "PASS: all 3 values are between 0 and 1, from 0.123 to 0.5"),
     (1.5, 0, 1, "FAIL: got 1.5, expected between 0 and 1"),
     (1 / 3, 1, 2, "FAIL: got 0.33333333, expected between 1 and 2"),
-    (nan, 0, 1, "FAIL: got NaN, expected between 0 and 1"),
     ([0.5, 2, 3], 0, 1, "FAIL: at [1] got 2.0, expected between 0 and 1; 2 of 3 values wrong"),
     (0.5, 1, 0, f"FAIL: the bounds are 1 and 0, {BOUNDS}"),
     (0.5, -inf, inf, f"FAIL: the bounds are -inf and inf, {BOUNDS}"),
     (0.5, None, 1, "FAIL: low is None, expected a number"),
     (0.5, False, 1, "FAIL: low is False, expected a number"),
+    (None, 0, 1, "FAIL: value is None; does the function return something?"),
     (0.5, 0, nan, "FAIL: high is a float, expected a number"),
     (True, 0, 1, "FAIL: value is bool: True/False is not a number here"),
     (1j, 0, 1, "FAIL: value is a complex, expected real numbers"),
-    (None, 0, 1, "FAIL: value is None; does the function return something?"),
     ([], 0, 1, "FAIL: value has shape (0,): there is nothing to compare"),
 ]
 RAISES = [
@@ -200,7 +182,6 @@ RAISES = [
     (ValueError, 3.0, "FAIL: got a float, expected the function itself, not its result"),
     (Exception, int, "FAIL: Exception is too general, expected a class such as ValueError"),
     ("ValueError", int, "FAIL: error_type is a str, expected an exception class"),
-    ((), int, "FAIL: error_type is a tuple of length 0, expected an exception class"),
     ((ValueError, "KeyError"), int, "FAIL: error_type is a tuple of length 2, expected an exception class"),
     (int, int, "FAIL: error_type is the class int, expected an exception class"),
 ]
@@ -233,8 +214,6 @@ def test_a_value_of_the_maximal_size_is_compared(monkeypatch):
     ("x", "tol", "text"),
     [
         (2 / 3, 1e-3, "0.667"),
-        (2 / 3, 2e-3, "0.67"),
-        (20 / 3, 1e-3, "6.67"),
         (2 / 3, 0, "0.666666666667"),
         (2 / 3, 1e-20, "0.666666666666667"),
         (2 / 3, 1e-6 * (1 + 1e-9), "0.666667"),  # as good as 1e-6
@@ -242,7 +221,6 @@ def test_a_value_of_the_maximal_size_is_compared(monkeypatch):
         (0.3749996, 1e-2, "0.38"),  # 0.375 to four more digits
         (0.374996, 1e-2, "0.37"),
         (1e15, 1e-6, "1e+15"),
-        (-1234567e9, 1e-20, "-1.23457e+15"),
         (123456789012345.0, 1e-20, "123456789012345.0"),
         (np.float16(-inf), 1e-6, "-inf"),
     ],
@@ -293,7 +271,6 @@ def test_keyword_arguments_reach_the_function_by_any_name():
         ("two\n lines ", "PASS - two lines"),
         ("a\x07b\ud800", "PASS - a?b?"),
         ("", "FAIL - check without a name: the first argument is the name, got an empty text"),
-        (" \n", "FAIL - check without a name: the first argument is the name, got an empty text"),
         (3.0, "FAIL - check without a name: the first argument is the name, got a float"),
         ("long " * 100, "PASS - " + "long " * 58 + "..."),
     ],
@@ -326,8 +303,6 @@ KINDS = {"c": "check", "e": "exercise", "s": "solution"}
         ("c:a- c:a+", True, "1 of 1 checks passed"),  # outside a notebook the latest result counts
         ("c:a+ e:x+ e:y- e:z? e:w?", False, "1 of 1 checks passed; exercises: 1 passed, 1 failed (y), 2 to do (z, w)"),
         ("c:a+ e:x?", True, "1 of 1 checks passed; exercises: 1 to do (x)"),
-        ("c:a+ e:x+", True, "1 of 1 checks passed; exercises: 1 passed"),
-        ("c:x+ e:x-", False, "1 of 1 checks passed; exercises: 1 failed (x)"),  # of one name
         ("e:x?", False, "exercises: 1 to do (x)"),
         ("e:y+ e:x?", True, "exercises: 1 passed, 1 to do (x)"),
         # a solution is named only if it failed, and alone is no success
@@ -360,16 +335,6 @@ def test_in_one_cell_a_failure_stays_and_running_it_again_clears_it(capsys, cell
             check_true("a", condition)
         assert summary() is expected
         cell.execution_count += 1
-
-
-def test_what_is_to_do_says_so(capsys):
-    checks.record("name", None, "write it")
-    assert line(capsys) == "TODO - name: write it"
-
-
-def test_without_ipython_there_is_no_cell(monkeypatch):
-    monkeypatch.delitem(sys.modules, "IPython", raising=False)
-    assert checks._cell_number() is None
 
 
 @pytest.mark.parametrize(
@@ -408,28 +373,24 @@ def test_a_rehearsal_prints_but_neither_counts_nor_raises(capsys, monkeypatch):
         check_true("d", False)
 
 
-@pytest.fixture
-def shell(monkeypatch):
-    """A notebook's shell with a transformer of somebody else, of which hide_check_values knows."""
-    shell = SimpleNamespace(ast_transformers=[ast.NodeTransformer()])
-    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
-    hide_check_values()
-    hide_check_values()  # importing the helpers again hides nothing twice
-    assert len(shell.ast_transformers) == 2
-    return shell
-
-
 @pytest.mark.parametrize(
     ("source", "value"),
     [
         *(("check_true('a', True)", None), ("check_between('a', 1, 0, 2)", None), ("y = 1\nsummary()", None)),
-        *(("1 + 1", 2), ("len('ab')", 2), ("check_true('a', True)\n3", 3), ("x.summary()", True)),
+        *(("1 + 1", 2), ("len('ab')", 2), ("check_true('a', True)\n3", 3), ("x.summary()", True), ("x", "x")),
+        *(("", ""), ("y = 1", ""), ("for i in []: pass", "")),
     ],
 )
-def test_a_cell_ending_in_a_check_displays_nothing(shell, source, value):
-    tree = ast.parse(source)
-    for transformer in shell.ast_transformers:
-        tree = transformer.visit(tree)
+def test_a_cell_ending_in_a_check_displays_nothing(monkeypatch, source, value):
+    shell = SimpleNamespace(ast_transformers=[ast.NodeTransformer()])  # with a transformer of somebody else
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    hide_check_values()
+    hide_check_values()  # importing the helpers again hides nothing twice
+    assert len(shell.ast_transformers) == 2
+    tree = shell.ast_transformers[1].visit(ast.parse(source))
+    if value in ("", "x"):  # no final call
+        assert ast.dump(tree) == ast.dump(ast.parse(source))
+        return
     *before, last = tree.body
     namespace = dict.fromkeys(("check_true", "check_between", "summary"), lambda *_: True)
     namespace["x"] = SimpleNamespace(summary=lambda: True)
@@ -438,6 +399,17 @@ def test_a_cell_ending_in_a_check_displays_nothing(shell, source, value):
     assert (eval(compile(ast.Expression(last.value), "cell", "eval"), namespace) if shown else None) == value
 
 
-@pytest.mark.parametrize("source", ["", "y = 1", "for i in []: pass", "summary"])
-def test_a_cell_without_a_final_check_stays_unchanged(shell, source):
-    assert ast.dump(shell.ast_transformers[-1].visit(ast.parse(source))) == ast.dump(ast.parse(source))
+def test_outside_a_notebook_nothing_is_hidden_and_no_cell_counts(capsys, monkeypatch):
+    for module in (None, SimpleNamespace(get_ipython=lambda: None)):
+        monkeypatch.setitem(sys.modules, "IPython", module)
+        hide_check_values()
+        assert checks._cell_number() is None
+    monkeypatch.delitem(sys.modules, "IPython")
+    assert checks._cell_number() is None
+    checks.record("name", None, "write it")
+    assert line(capsys) == "TODO - name: write it"
+
+
+def test_an_error_that_cannot_be_shown_is_named():
+    unshown = type("Unshown", (Exception,), {"__str__": lambda self: 1 / 0})
+    assert [checks.explain(error) for error in (unshown(), KeyError())] == ["Unshown", "KeyError"]

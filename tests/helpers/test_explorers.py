@@ -4,8 +4,6 @@ import base64
 import io
 import itertools
 import re
-import subprocess
-import sys
 from fractions import Fraction
 from pathlib import Path
 
@@ -35,51 +33,36 @@ from helpers.widgets.explorer import layout, picture
 from helpers.widgets.explorer.explorer import Stage
 from helpers.widgets.explorer.layout import all_layouts, to_pixels
 from helpers.widgets.explorer.marks import KINDS
-from helpers.widgets.explorer.picture import draw_figure, draw_png
+from helpers.widgets.explorer.picture import draw_figure
 from helpers.widgets.explorer.ticks import linear_ticks, log_ticks
-from tests.shared import ROOT, decode_frames
+from tests.shared import decode_frames
 
 BARE = Panel(bare=True)
 DOT = points(0, 0)
 SQUARE = {"x": [[1, 2], [1, 2]], "y": [[3, 3], [4, 4]], "z": np.zeros((2, 2))}
 LABELED = {"color": "blue", "label": ""}
+PLAIN_LINE = LABELED | {"dashed": False}
+PLAIN_TEXT = {"color": "grey", "align": "start", "bold": False}
 ASKED = {"label": "of a label", "dashed": True, "hollow": True, "bold": True, "arrow": True}
 
 # Every kind of mark: what makes it, from which numbers, its plain look, and which x and y it reaches.
 EVERY_KIND = {
-    "lines": (lines, {"x": [1, 2], "y": [3, 4]}, {}, LABELED | {"dashed": False}, (1, 2), (3, 4)),
+    "lines": (lines, {"x": [1, 2], "y": [3, 4]}, {}, PLAIN_LINE, (1, 2), (3, 4)),
     "points": (points, {"x": [1, 2], "y": [3, 4]}, {}, LABELED | {"size": 9, "hollow": False}, (1, 2), (3, 4)),
     "bars": (bars, {"edges": [1, 2, 5], "height": [3, 4]}, {}, {"color": "blue"}, (1, 5), (0, 4)),
     "arrows": (arrows, {"x": 1, "y": 2, "dx": 4, "dy": -5}, {}, LABELED, (1, 5), (-3, 2)),
-    "text": (
-        text,
-        {"x": 1, "y": 2},
-        {"string": "a"},
-        {"color": "grey", "align": "start", "bold": False},
-        (1, 1),
-        (2, 2),
-    ),
+    "text": (text, {"x": 1, "y": 2}, {"string": "a"}, PLAIN_TEXT, (1, 1), (2, 2)),
     "cells": (cells, {"values": [[0, 0]]}, {"limit": 1}, {"limit": 1, "digits": None, "names": None}, (0, 2), (0, 1)),
     "handle": (handle, {"x": 1, "y": 2}, {"moves": "n"}, {"color": "blue", "size": 16, "moves": ["n"]}, (1, 1), (2, 2)),
-    "lines3": (
-        lines3,
-        {"x": [1, 2], "y": [3, 4], "z": [5, 6]},
-        {},
-        LABELED | {"dashed": False, "arrow": False},
-        (1, 2),
-        (3, 4),
-    ),
+    "lines3": (lines3, {"x": [1, 2], "y": [3, 4], "z": [5, 6]}, {}, PLAIN_LINE | {"arrow": False}, (1, 2), (3, 4)),
     "points3": (points3, {"x": 1, "y": 3, "z": 5}, {}, {"color": "blue", "size": 7}, (1, 1), (3, 3)),
     "surface3": (surface3, SQUARE, {}, {"color": "grey"}, (1, 2), (3, 4)),
 }
 every_kind = pytest.mark.parametrize("kind", EVERY_KIND)
 
 
-def simple(compute=None, caption=None, sliders=None, **more):
-    compute = compute or (lambda n: [points([n], [n**2])])
-    return Explorer(
-        {"n": [1, 2, 3]} if sliders is None else sliders, compute, caption or (lambda n: f"n is {n}"), **more
-    )
+def simple(compute=lambda n: [points([n], [n**2])], caption=lambda n: f"n is {n}", sliders=None, **more):
+    return Explorer({"n": [1, 2, 3]} if sliders is None else sliders, compute, caption, **more)
 
 
 def place(marks, *panels, height=300):
@@ -132,21 +115,26 @@ def test_every_mark_is_drawn_by_both_renderers(kind):
     ("make", "message"),
     [
         (lambda: lines([1, 2], [1]), "^lines: expected vectors of one length, got shapes"),
-        (lambda: lines([[1, 2]], [[1, 2]]), "vectors of one length"),
         (lambda: bars([0, 1], [1, 2]), "^bars: expected one more edge than bars"),
+        (lambda: bars([[0], [1], [2]], [1, 2]), "^bars: expected one more edge than bars"),
+        (lambda: cells([[0, 2, 3]], names=("", "a")), "^cells: a value is 2, expected codes 0 to 1, one for each name"),
+        (lambda: cells([[1]], limit=0), "^cells: limit is 0, expected a number above 0"),
+        *(
+            (lambda d=d: cells([[1]], limit=1, digits=d), "^cells: digits is .*, expected None or 0 to 9")
+            for d in (10, 0.5j)
+        ),
+        (lambda: points3(0, 0, 0, size=0), "^points3: size is 0, expected a number of pixels above 0$"),
         (lambda: cells([1, 2], limit=1), "2-D array of values"),
         (lambda: cells([[1]], limit=1, outline=[[1, 2]]), "outline has shape"),
         (lambda: cells([1], at=(["a"], [1]), limit=1), "^cells: x is .*, expected real numbers"),
         (lambda: cells([1, 2, 3], at=([0, 1, 2], 0), limit=1), r"y has shape \(\), expected \(3,\)"),
         (lambda: cells([[1]]), r"^cells: give either limit= \(numbers\) or names= \(codes\)$"),
-        (lambda: cells([[1]], limit=1, names=("", "a")), "either limit= .* or names="),
         (lambda: cells([[0]], names=("a",)), "got 1 names, expected 2 to 5"),
         (lambda: cells([[0]], names="abcdef"), "got 6 names, expected 2 to 5"),
         *(
             (lambda s=s: points(1, 1, size=s), "^points: size is .*, expected a number of pixels above 0")
             for s in (0, np.inf, True)
         ),
-        (lambda: points3(0, 0, 0, size=0), "^points3: size is 0, expected a number of pixels above 0$"),
         (lambda: text(0, 0, "a", align="left"), "align is 'left'"),
         *(
             (lambda m=m: handle(0, 0, moves=m), "expected the name of a slider, or two")
@@ -156,13 +144,11 @@ def test_every_mark_is_drawn_by_both_renderers(kind):
         (lambda: lines3([0] * 3, [0] * 3, [0] * 3, arrow=True), "^lines3: an arrow needs two points$"),
         (lambda: surface3([[0, 1]], [[0, 1]], [[0, 1]]), r"^surface3: expected three arrays of shape \(2, 2\)$"),
         (lambda: Panel(xscale="cube"), 'expected "linear" or "log"'),
-        (lambda: Panel(width=0), "^Panel: width is 0, expected a number above 0"),
         (lambda: Panel(xlim=(0, 1), xscale="log"), r"xlim is \(0, 1\), expected .* for a log scale above 0"),
         (lambda: Panel(xlim=(1, 3), bare=True), r"^Panel: xlim is \(1, 3\), expected \(0, number of cells\) in a bare"),
         (lambda: Panel3D(limits=(1, 0)), r"expected \(low, high\)"),
         (lambda: Panel3D(width=0), "^Panel3D: width is 0, expected a number above 0$"),
-        (lambda: Panel3D(view=(0, 91)), "expected .azimuth, elevation."),
-        (lambda: Panel3D(view=(0, -90.5)), "expected .azimuth, elevation."),
+        *((lambda v=v: Panel3D(view=v), "expected .azimuth, elevation.") for v in ((0, 91), (0, -90.5), (0, 0, 0))),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(make, message):
@@ -258,6 +244,8 @@ def test_a_float_is_found_with_fewer_digits():
     for eps in (1.77828e-5 * (1 + 1.5e-6), 1e-3 * (1 + 1.5e-6), 2e-12, np.zeros(2)):
         with pytest.raises(ValueError, match="is not one of the slider's values"):
             explorer.caption_at(eps=eps)
+    words = simple(lambda n: DOT, sliders={"n": ["one", "two"]})
+    assert words.caption_at(n="".join(["t", "wo"])) == "n is two"  # equal and another object
     for ask in (explorer.caption_at, explorer.marks_at):
         with pytest.raises(ValueError, match=r"^Explorer: the position names 'N', expected one of \['eps'\]$"):
             ask(N=2)
@@ -271,10 +259,9 @@ def test_a_float_is_found_with_fewer_digits():
     [
         (lambda n: [points([1 / (n - 2)], [1])], "compute failed at n = 2: ZeroDivisionError"),
         (
-            lambda n: [points([np.nan if n == 3 else 1], [1])],
-            r"mark 0 \(points\) at n = 3 has an empty, NaN or infinite x",
+            lambda n: [points([1 if n < 3 else np.nan], [1])],
+            r"mark 0 \(points\) at n = 3 has an empty, NaN or infinite",
         ),
-        (lambda n: [points([1], [np.inf])], "at n = 1 has an empty, NaN or infinite y"),
         (lambda n: [points([1], [1])] * n, "2 marks at n = 2, expected 1 as in the first frame"),
         (lambda n: [points([1] * n, [1] * n)], r"at n = 2 has x of shape \(2,\), expected \(1,\)"),
         (lambda n: [points(1, 1) if n < 2 else lines(1, 1)], "at n = 2 differs in kind or style"),
@@ -300,7 +287,6 @@ def test_a_wrong_frame_names_its_position(compute, message):
         ({"caption": lambda n: ""}, "caption returned '' at n = 1"),
         ({"caption": lambda n: f"{1 / (n - 2)}"}, "caption failed at n = 2: ZeroDivisionError"),
         ({"sliders": {}}, "^Explorer: expected a dict of 1 to 4 sliders, {name: values}$"),
-        ({"sliders": [1, 2]}, "expected a dict"),
         *(
             ({"sliders": {"n": v}}, "'n' needs at least two values")
             for v in ([1], [1, 1], [1, 2, 1], {1: 1, "1": 2, 2: 3})
@@ -333,6 +319,7 @@ def test_in_a_notebook_the_sentence_stands_alone():
         simple(lambda n: 1 / 0)
     *frames, sentence = failed.value._render_traceback_()
     assert "failed at n = 1" in sentence and "lambda n: 1 / 0" in "".join(frames)
+    assert "".join(frames).count("File ") == 1
 
 
 @pytest.mark.parametrize(
@@ -420,22 +407,6 @@ def test_at_every_width_all_words_stand_inside_their_panel(chosen):
     assert still[0]["ends"][1] < still[1]["ends"][0], "side by side in the still picture"
 
 
-def test_a_layout_as_it_is():
-    """Boxes, limits and the height at the still picture's width and at the narrowest."""
-    panels = [PANELS[0], Panel(ylabel=None), BARE]
-    marks = [lines([1, 2], [0.1, 1], label="four"), bars([0.5, 1.5, 2.5, 3.5], [3, 4, 5], panel=1)]
-    explorer = simple(lambda n: [*marks, cells(np.zeros((3, 5)), limit=1, panel=2)], panels=panels)
-    still, _, _, narrow = all_layouts(explorer.stage.spec)
-    boxes = [[panel["box"] for panel in panels] for _, _, panels in (still, narrow)]
-    assert boxes[0] == [[75.4, 30, 101.8, 220], [244, 10, 192, 262], [464, 10, 190, 114]]
-    assert boxes[1] == [[75.4, 30, 281.8, 145], [14, 235, 167, 187], [209, 235, 187, 112.2]]
-    assert [panel["ends"] for panel in narrow[2]] == [[0, 400], [0, 195], [205, 400]]
-    assert (still[1], narrow[1]) == (300, 450)
-    assert [panel["xlim"] for panel in still[2]] == [[1e-12, 1010], [0.5, 3.5], [0, 5]]
-    assert [label for _, label in still[2][1]["xticks"]] == ["1", "2", "3"], "bars around whole numbers count"
-    assert [panel["yticks"] for panel in still[2][1:]] == [[], []]
-
-
 @pytest.mark.parametrize(
     ("marks", "xlim", "ylim"),
     [
@@ -444,7 +415,6 @@ def test_a_layout_as_it_is():
         ([points(3, -3)], [2.5, 3.5], [-3.5, -2.5]),
         ([arrows(1, 2, 4, -2)], [0.76, 5.24], [-0.12, 2.12]),
         ([bars([1, 2, 3], [1, 4])], [1, 3], [0, 4.24]),
-        ([bars([0, 2], [4]), lines([0, 2], [1, 2])], [-0.12, 2.12], [-0.24, 4.24]),
         ([bars([0, 2], [4]), lines([-9, 9], [-9, 9], panel=1)], [0, 2], [0, 4.24]),
         ([lines([0, 2], [0, 2], panel=1)], [0, 1], [0, 1]),
     ],
@@ -470,6 +440,7 @@ def test_equal_axes_widen_about_their_middle_at_every_width(xlim, ylim):
     for _, _, (panel,) in all_layouts(explorer.stage.spec):
         x_unit, y_unit = (panel["box"][2 + k] / np.ptp(panel[axis]) for k, axis in enumerate(("xlim", "ylim")))
         assert x_unit == pytest.approx(y_unit)
+        assert np.ptp(panel["xlim"]) >= np.ptp(xlim) - 1e-9 and np.ptp(panel["ylim"]) >= np.ptp(ylim) - 1e-9
         np.testing.assert_allclose([np.mean(panel["xlim"]), np.mean(panel["ylim"])], [np.mean(xlim), np.mean(ylim)])
         assert list(xlim) == pytest.approx(panel["xlim"]) or list(ylim) == pytest.approx(panel["ylim"])
 
@@ -478,7 +449,6 @@ def test_equal_axes_widen_about_their_middle_at_every_width(xlim, ylim):
     ("marks", "panel", "box", "columns", "rows"),
     [
         ([cells(np.zeros((3, 5)), limit=1)], BARE, [4, 10, 190, 114], 5, 3),  # a cell has 38 pixels at most
-        ([cells(np.zeros((1, 40)), limit=1)], BARE, [4, 10, 672, 16.8], 40, 1),
         ([cells(np.zeros((10, 2)), limit=1)], Panel(bare=True, title="t"), [4, 30, 52.8, 264], 2, 10),
         ([text(0, 0, "words"), points(50, 50, panel=1)], BARE, [4, 10, 38, 38], 1, 1),
         ([text(9, 9, "words")], Panel(bare=True, xlim=(0, 4), ylim=(0, 2)), [4, 10, 152, 76], 4, 2),
@@ -496,7 +466,6 @@ def test_ticks_need_55_pixels_on_x_and_40_on_y(monkeypatch):
     fine, coarse = "0 0.05 0.1 0.15 0.2 0.25 0.3".split(), "0 0.1 0.2 0.3".split()
     assert labels((0, 0.3), "linear", 330, "x") == labels((0, 0.3), "linear", 240, "y") == fine
     assert labels((0, 0.3), "linear", 329, "x") == labels((0, 0.3), "linear", 239, "y") == coarse
-    assert labels((0, 7), "linear", 50, "x") == ["0", "5"], "two steps, however narrow"
     seven = "1 10 100 1000 1e4 1e5 1e6".split()
     assert labels((0.9, 1.1e6), "log", 330, "x") == seven and labels((0.9, 1.1e6), "log", 329, "x") == seven[::2]
     monkeypatch.setattr(layout, "log_ticks", lambda *_: [9.999999999999999e-06, 1000.0000000000001])
@@ -525,7 +494,6 @@ def test_ticks_are_those_of_matplotlib(count):
         ([0, 1, 2, 3.25], {}, False),
         ([0.5, 1.5, 2.5, 3.5], {}, True),
         ([0.5, 1.5, 2.5, 3.25], {}, False),
-        ([0.5, 2.5, 4.5, 6.5], {}, False),  # the middles are 1.5, 3.5, ...
         ([0, 2], {}, False),  # two numbers make no counting axis
         ([0, 2], {"whole": True}, True),
     ],
@@ -562,54 +530,11 @@ def test_the_mime_bundle_holds_widget_picture_and_caption():
     assert first._png != second._png
 
 
-LITE = """
-import sys
-sys.platform, sys.modules["matplotlib"] = "emscripten", None  # its import fails
-from helpers import Explorer, handle, lines, points3, Panel, Panel3D
-data, metadata = Explorer(
-    {"n": [1, 2, 3]},
-    lambda n: [lines([1, 2], [1, n], label="a"), handle(n, n, moves="n"), points3([0, n], [0, 1], [0, 1], panel=1)],
-    lambda n: f"n is {n}",
-    panels=[Panel(xscale="log"), Panel3D()],
-)._repr_mimebundle_()
-assert "application/vnd.jupyter.widget-view+json" in data and data["text/plain"] == "n is 1"
-assert "image/png" not in data and not metadata
-"""
-
-
-def test_an_explorer_in_a_browsers_kernel_needs_no_matplotlib():
-    done = subprocess.run([sys.executable, "-c", LITE], cwd=ROOT, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-
-
 def test_y_grows_upward_except_in_bare_panels_and_logs_are_taken():
     panel = {"box": [10, 20, 100, 200], "xlim": (1e-4, 1), "ylim": (0, 2), "xscale": "log", "yscale": "linear"}
     assert to_pixels(panel | {"bare": False}, 1e-2, 0.5) == pytest.approx((60, 170))
     assert to_pixels(panel | {"bare": True}, 1e-2, 0.5) == pytest.approx((60, 70))
-
-
-CROSSING = [
-    lines([0, 10], [5, 5]),
-    points([5], [5], size=15, color="orange"),
-    bars([3, 7], [8], color="teal"),
-    arrows([5], [1], [0], [8], color="red"),
-    text(5, 5, "words", align="middle"),
-]
-
-
-def test_later_marks_lie_above_and_earlier_settings_change_nothing():
-    """`new_figure` raises the size of words, which the heads of arrows follow; a learner may set anything."""
-    import matplotlib
-
-    explorer = simple(lambda n: CROSSING)
-    assert explorer._png
-    _, artists = draw_figure(explorer._spec, explorer.marks_at())
-    orders = [mark[0].get_zorder() for mark in artists if not hasattr(mark, "patches")]
-    assert orders == sorted(orders)
-    with matplotlib.rc_context():
-        matplotlib.rcParams.update({"font.size": 30, "lines.linewidth": 9, "savefig.bbox": "tight", "axes.grid": True})
-        assert draw_png(explorer._spec, explorer.marks_at()) == explorer._png
-        assert matplotlib.rcParams["font.size"] == 30, "and the picture leaves the settings as they were"
+    assert to_pixels(panel | {"bare": False, "ylim": (1e-2, 1), "yscale": "log"}, 1, 0.1) == pytest.approx((110, 120))
 
 
 # A half is rounded away from zero, of the float32 that the browser gets; 0.15 is a little more than a half there.
@@ -625,15 +550,11 @@ def test_cells_round_as_the_browser_does(value, digits, words):
 # ------------------------------------------------------------------------------------------------ labels of all widths
 
 
-def test_frames_place_labels_starting_with_the_still_picture():
-    # Two dots, 61 pixels apart in the still picture and 86 in the wider one, with labels of 75 pixels.
-    explorer = simple(
-        lambda n: [points(0, 5, label="m" * 8), points(1, 5, label="m"), points(0, 0)],
-        panels=Panel(xlim=(0, 10), ylim=(0, 10)),
-    )
+def test_the_still_picture_has_its_own_labels():
+    # Two dots, 61 pixels apart in the still picture, with labels of 75 pixels.
+    marks = [points(0, 5, label="m" * 8), points(1, 5, label="m"), points(0, 0)]
+    explorer = simple(lambda n: marks, panels=Panel(xlim=(0, 10), ylim=(0, 10)))
     still = [mark["label_at"] for mark in explorer.marks_at()]
-    wide = [mark["label_at"] for mark in machinery._frame(explorer.marks, 0, layout=1)]
-    assert wide == [[9.5, 0], [9.5, 0], None]
     assert still[0][1] < 0 < still[1][1] and still[2] is None
 
 

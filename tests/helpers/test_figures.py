@@ -156,7 +156,6 @@ PLOTS = {
     "vlines": lambda ax, y: ax.vlines(x, 0, y),
     "seaborn histplot as steps": lambda ax, y: sns.histplot(y, bins=15, element="step", ax=ax),
     "seaborn band": lambda ax, y: sns.lineplot(x=x.round(), y=y, errorbar=("pi", 100), ax=ax),
-    "seaborn violinplot": lambda ax, y: sns.violinplot(y=y, ax=ax),
 }
 
 
@@ -173,11 +172,6 @@ def test_what_is_noted_follows_the_data_within_the_same_limits(plot):
 
 def test_a_line_that_is_moved_with_its_axes_is_noted():
     assert notes_of(lambda ax: ax.plot([0, 1], [0, 1])) != notes_of(lambda ax: ax.plot([0, 1], [0, 2]))
-
-
-def test_a_bar_that_hangs_down_is_noted():
-    shallow, deep = (notes_of(lambda ax, d=d: ax.bar([1, 2], [1, d]), xlim=(0, 3), ylim=(-3, 3)) for d in (-1, -1.2))
-    assert shallow != deep
 
 
 @pytest.mark.parametrize(
@@ -200,11 +194,3 @@ def test_positions_are_noted_in_thousandths_lowest_mean_and_highest_first(draw, 
     (places,) = axes["artists"]
     assert places.startswith(first) and places.endswith(last) and len(places.split()) == 23
     assert not limits or (axes["x"], axes["y"]) == (list(limits["xlim"]), list(limits["ylim"]))
-
-
-def test_one_point_that_leaps_out_is_noted():
-    y = 2 + np.sin(x)
-    y[77] = 2.9
-    before = notes_of(lambda ax: ax.scatter(x, y))
-    y[77] = 3.2
-    assert notes_of(lambda ax: ax.scatter(x, y)) != before

@@ -1,13 +1,10 @@
 """helpers/nets.py: the network, the loss, the optimizers and the training loop."""
 
-import io
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from helpers import datasets
-from helpers.gradients import numerical_gradient
 from helpers.layers import BatchNorm, GroupNorm, LayerNorm, Linear, Parameter, ReLU, Sequential, Tanh
 from helpers.nets import SGD, Adam, AdamW, accuracy, cross_entropy, fit, mlp, show_progress
 
@@ -19,10 +16,6 @@ def draw(shape, seed=0):
 def flowers():
     x, labels = datasets.iris()
     return (x - x.mean(axis=0)) / x.std(axis=0), labels
-
-
-def relative_error(got, expected):
-    return np.linalg.norm(got - expected) / np.linalg.norm(expected)
 
 
 def kinds(net):
@@ -79,12 +72,6 @@ def test_cross_entropy_worked_by_hand():
     assert_allclose(loss, -(np.log(3 / 4) + np.log(1 / 2)) / 2)
     assert_allclose(dlogits, [[1 / 8, -1 / 8], [-1 / 4, 1 / 4]])
     assert_array_equal(logits, before)
-
-
-def test_cross_entropy_has_its_gradient_by_differences():
-    logits, labels = draw((5, 4)), np.array([0, 3, 1, 1, 2])
-    expected = numerical_gradient(lambda z: cross_entropy(z, labels).loss, logits)
-    assert relative_error(cross_entropy(logits, labels).dlogits, expected) < 1e-8
 
 
 def test_cross_entropy_of_huge_logits_is_their_difference(recwarn):
@@ -152,45 +139,11 @@ def test_eps_of_adam_is_1e_8_by_default_also_of_adamw():
     assert_array_equal(parameters[0].value, parameters[1].value)
 
 
-OPTIMIZERS = {
-    "sgd": (SGD, {"lr": 0.1}),
-    "sgd, momentum and weight decay": (SGD, {"lr": 0.1, "momentum": 0.9, "weight_decay": 0.05}),
-    "adam, betas and eps": (Adam, {"lr": 0.01, "betas": (0.8, 0.9), "eps": 1e-2}),
-    "adamw, weight decay": (AdamW, {"lr": 0.01, "weight_decay": 0.3}),
-}
-
-
-@pytest.mark.parametrize("name", OPTIMIZERS)
-def test_pytorch_takes_the_same_steps(name):
-    torch = pytest.importorskip("torch")
-    cls, options = OPTIMIZERS[name]
-    ours = [Parameter(draw((3, 2))), Parameter(draw(4, 1))]
-    theirs = [torch.tensor(p.value.copy(), requires_grad=True) for p in ours]
-    optimizers = cls(ours, **options), getattr(torch.optim, cls.__name__)(theirs, **options)
-    for seed in range(10):
-        for p, q in zip(ours, theirs, strict=True):
-            p.grad = draw(p.value.shape, 10 + seed)
-            q.grad = torch.tensor(p.grad)
-        for optimizer in optimizers:
-            optimizer.step()
-    for p, q in zip(ours, theirs, strict=True):
-        assert_allclose(p.value, q.detach().numpy(), atol=1e-13)
-
-
 def trained(norm="batch", seed=0, **options):
     x, labels = flowers()
     net = mlp([4, 16, 3], norm, rng=seed)
     options = {"steps": 60, "batch_size": 32, "rng": seed} | options
     return net, fit(net, x, labels, SGD(net.parameters(), 0.1, momentum=0.9), **options)
-
-
-@pytest.mark.parametrize("norm", [None, "batch", "layer", "rms"])
-def test_a_net_learns_the_flowers(norm):
-    net, history = trained(norm, steps=200)
-    x, labels = flowers()
-    net.eval()
-    assert accuracy(net.forward(x), labels) > 0.95
-    assert history.loss[-20:].mean() < 0.3 < 0.7 < history.loss[0]
 
 
 def test_one_seed_or_its_generator_gives_one_run(capsys):
@@ -287,30 +240,21 @@ def test_on_step_sees_gradients_and_may_set_lr():
     assert not np.array_equal(start, first.value)
 
 
-def test_progress_prints_ten_dots_on_one_line(capsys):
+def test_progress_prints_ten_dots_on_one_line_while_the_work_is_done(capsys):
     for count in (1, 3, 10, 25, 1000):
         assert list(show_progress(range(count))) == list(range(count))
         assert capsys.readouterr().out == "training ..........\n"
-    for _ in show_progress([1, 2]):  # left early
-        break
-    assert capsys.readouterr().out == "training \n"
-
-
-def test_progress_grows_while_the_work_is_done(capsys):
     printed = []
     for _ in show_progress(range(20), "sweep"):
         printed.append(capsys.readouterr().out)
     assert printed == ["sweep ", *["", "."] * 9, ""]
     assert capsys.readouterr().out == ".\n"
+    for _ in show_progress([1, 2]):  # left early
+        break
+    assert capsys.readouterr().out == "training \n"
 
 
 def test_progress_is_seen_at_once(monkeypatch):
-    class Page(io.StringIO):
-        flushed = 0
-
-        def flush(self):
-            self.flushed += 1
-
-    page = Page()
-    monkeypatch.setattr("sys.stdout", page)
-    assert [page.flushed for _ in show_progress(range(3))] == [1, 2, 3]
+    flushed = []
+    monkeypatch.setattr("builtins.print", lambda *words, end="", flush=False: flushed.append(flush))
+    assert list(show_progress(range(3))) == [0, 1, 2] and flushed == [True] * 4 + [False]

@@ -60,27 +60,11 @@ every_norm = pytest.mark.parametrize("name", NORMS)
 every_shape = pytest.mark.parametrize("shape", [(4, 6), (3, 4, 6), (2, 4, 3, 3)], ids=str)
 
 
-def group_ids(name, x):
-    return np.asarray(NORMS[name][1](x)).reshape(x.shape)
-
-
-@every_norm
-@every_shape
-def test_a_nan_reaches_exactly_its_statistic_group(name, shape):
-    x = draw(shape)
-    ids = group_ids(name, x)
-    for probe in np.random.default_rng(1).permutation(x.size)[:8]:
-        spoiled = x.copy()
-        spoiled.flat[probe] = np.nan
-        reached = np.isnan(NORMS[name][0](spoiled).y)
-        assert_array_equal(reached, ids == ids.flat[probe])
-
-
 @every_norm
 @every_shape
 def test_every_group_is_standardized_by_its_own_statistics(name, shape):
     x = draw(shape)
-    ids = group_ids(name, x)
+    ids = NORMS[name][1](x).reshape(x.shape)
     expected = np.empty_like(x)
     for group in np.unique(ids):
         members = x[ids == group]
@@ -109,13 +93,6 @@ def test_every_group_is_standardized_by_its_own_statistics(name, shape):
 )
 def test_statistics_keep_the_reduced_axes_with_size_one(norm, shape):
     assert {statistic.shape for statistic in norm()[1:]} == {shape}
-
-
-def test_repeated_group_statistics_rebuild_the_output():
-    x = draw((3, 6, 2, 5))
-    y, mean, var = group_norm(x, 2, eps=1e-3)
-    mean, var = np.repeat(mean, 3, axis=1), np.repeat(var, 3, axis=1)
-    assert_allclose(y, (x - mean) / np.sqrt(var + 1e-3), atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -149,45 +126,7 @@ def test_the_stated_default_eps_is_used(name):
     assert_array_equal(norm(x).y, norm(x, eps=1e-5).y)
     assert np.abs(norm(x).y - norm(x, eps=2e-5).y).max() > 1e-3
     assert np.isnan(norm(0 * x, eps=0).y).all()
-
-
-matrices = arrays(
-    np.float64, st.tuples(st.integers(2, 6), st.integers(2, 6)), elements=st.floats(-10, 10, allow_subnormal=False)
-)
-
-
-def spread_out(x):
-    """x plus a ramp along both axes, so that no row and no column is constant."""
-    return x + 25.0 * np.add(*np.ogrid[: x.shape[0], : x.shape[1]])
-
-
-@few
-@given(matrices, st.floats(-100, 100), st.floats(0.1, 10))
-def test_norms_ignore_shift_and_scale_of_their_groups(x, shift, scale):
-    x = spread_out(x)
-    ramp = 1 + np.arange(x.shape[1])
-    assert_allclose(layer_norm(x * scale + shift, eps=0).y, layer_norm(x, eps=0).y, atol=1e-8)
-    assert_allclose(batch_norm(x * scale * ramp + shift * ramp, eps=0).y, batch_norm(x, eps=0).y, atol=1e-8)
-    assert_allclose(rms_norm(-scale * (x + 1), eps=0).y, -rms_norm(x + 1, eps=0).y, atol=1e-9)
-
-
-@few
-@given(matrices, st.randoms(use_true_random=False))
-def test_norms_follow_permutations_of_batch_and_features(x, random):
-    rows = random.sample(range(x.shape[0]), x.shape[0])
-    columns = random.sample(range(x.shape[1]), x.shape[1])
-    for norm in (batch_norm, layer_norm, rms_norm):
-        y = norm(x, eps=1.0).y
-        assert_allclose(norm(x[rows][:, columns], eps=1.0).y, y[rows][:, columns], atol=1e-10)
-
-
-@few
-@given(matrices, st.floats(1e-6, 1e3))
-def test_normalized_outputs_have_mean_0_and_less_variance(x, eps):
-    for (y, _, var), axis in ((batch_norm(x, eps=eps), 0), (layer_norm(x, eps=eps), 1)):
-        assert_allclose(y.mean(axis=axis), 0, atol=1e-8)
-        assert_allclose(y.var(axis=axis, keepdims=True), var / (var + eps), atol=1e-9)
-        assert np.abs(y).max() <= np.sqrt(x.shape[axis] - 1) + 1e-9
+    assert np.isnan(norm(np.float16(0 * x), eps=1e-8).y).all()  # which is 0 in float16
 
 
 @pytest.mark.parametrize("shape", [(4,), (1, 4), (1, 4, 1, 1), (), (1,)], ids=str)
@@ -409,13 +348,6 @@ def test_float16_weights_overflow_where_float16_does():
     assert_array_equal(w, before)
 
 
-def matrix_with_singular_values(values, shape, seed=0):
-    rng = np.random.default_rng(seed)
-    left = np.linalg.qr(rng.normal(size=(shape[0], shape[0])))[0][:, : len(values)]
-    right = np.linalg.qr(rng.normal(size=(shape[1], shape[1])))[0][:, : len(values)]
-    return (left * values) @ right.T, left, right
-
-
 def test_power_iteration_follows_the_papers_products():
     w = draw((4, 3))
     u = start = np.array([1.0, 2.0, 3.0, 4.0])
@@ -431,32 +363,9 @@ def test_power_iteration_follows_the_papers_products():
     assert_array_equal(start, [1, 2, 3, 4])
 
 
-@pytest.mark.parametrize("ratio", [0.5, 0.9])
-def test_value_error_shrinks_by_the_fourth_power(ratio):
-    w, _, _ = matrix_with_singular_values([1.0, ratio], (3, 3))
-    errors = 1 - power_iteration(w, n_iter=12, rng=1).history
-    errors = errors[errors > 1e-12]
-    assert abs(errors[-1] / errors[-2] / ratio**4 - 1) < 0.05
-
-
-@few
-@given(arrays(np.float64, (4, 3), elements=st.floats(-10, 10, allow_subnormal=False)), st.integers(0, 99))
-def test_the_estimate_never_exceeds_sigma_and_never_falls(w, seed):
-    history = power_iteration(w, rng=seed).history
-    exact = np.linalg.svd(w, compute_uv=False)[0]
-    assert (history <= exact * (1 + 1e-12) + 1e-12).all()
-    assert (np.diff(history) >= -1e-12 * exact - 1e-12).all()
-
-
-def test_power_iteration_continues_from_its_own_u():
-    w = draw((4, 4))
-    first = power_iteration(w, n_iter=5)
-    second = power_iteration(w, n_iter=5, u=first.u)
-    assert_allclose(np.concatenate([first.history, second.history]), power_iteration(w, n_iter=10).history)
-
-
 def test_power_iteration_takes_seeds_and_generators():
     w = draw((4, 4))
+    assert len(power_iteration(w).history) == 20
     same = {power_iteration(w, n_iter=1, rng=r).sigma for r in (None, 0, np.random.default_rng(0))}
     assert same == {power_iteration(w, n_iter=1).sigma} != {power_iteration(w, n_iter=1, rng=1).sigma}
 
@@ -489,12 +398,6 @@ def test_linear_algebra_keeps_dtype_except_float16(dtype, used):
     assert_array_equal(w, np.diag([3, 1]))
 
 
-def test_spectral_norm_worked_by_hand():
-    result = spectral_norm([[3.0, 0.0], [0.0, 1.0]])
-    assert_allclose(result.w, [[1, 0], [0, 1 / 3]], atol=1e-12)
-    assert_allclose([result.sigma, *result.u], [3, 1, 0], atol=1e-12)
-
-
 @few
 @given(arrays(np.float64, (4, 3), elements=st.floats(0.1, 10)), st.sampled_from([-1, 1]))
 def test_spectral_norm_leaves_singular_value_one(w, sign):
@@ -502,6 +405,7 @@ def test_spectral_norm_leaves_singular_value_one(w, sign):
     assert abs(np.linalg.svd(result.w[..., 0], compute_uv=False)[0] - 1) < 1e-12
     assert_allclose(result.w[..., 0] * result.sigma, sign * w, atol=1e-12)
     assert result.u[np.abs(result.u).argmax()] > 0
+    assert_allclose(np.linalg.norm(result.u @ result.w[..., 0]), 1)
 
 
 def test_power_iterations_norm_divides_by_its_estimate():
@@ -563,49 +467,6 @@ def test_an_update_leaves_batch_and_old_statistics_alone():
     assert (x == 100).all() and (mean, var) == (0, 1)
     assert stats.mean.dtype == stats.var.dtype == np.float64
     assert (stats.mean, stats.var) == (100, 0)
-
-
-@pytest.fixture
-def torch():
-    return pytest.importorskip("torch")
-
-
-def test_every_norm_agrees_with_pytorch(torch):
-    x, gamma, beta = draw((3, 4, 5, 6)), draw(4, seed=1), draw(4, seed=2)
-    wide, shift = draw((5, 6), seed=1), draw((5, 6), seed=2)
-    t, tg, tb, tw, ts = (torch.from_numpy(a) for a in (x, gamma, beta, wide, shift))
-    F = torch.nn.functional
-    pairs = [
-        (batch_norm(x, gamma, beta).y, F.batch_norm(t, None, None, tg, tb, training=True)),
-        (group_norm(x, 2, gamma, beta).y, F.group_norm(t, 2, tg, tb)),
-        (instance_norm(x, gamma, beta).y, F.instance_norm(t, weight=tg, bias=tb)),
-        (layer_norm(x, wide, shift, axis=(2, 3)).y, F.layer_norm(t, (5, 6), tw, ts)),
-        (layer_norm(x, axis=(1, 2, 3), eps=0.1).y, F.layer_norm(t, (4, 5, 6), eps=0.1)),
-        (rms_norm(x, eps=1e-5).y, F.rms_norm(t, (6,), eps=1e-5)),
-        (rms_norm(x, axis=(2, 3), eps=1e-5).y, F.rms_norm(t, (5, 6), eps=1e-5)),
-    ]
-    for ours, theirs in pairs:
-        assert_allclose(ours, theirs.numpy(), atol=1e-12)
-
-
-@pytest.mark.parametrize("dim", [None, 0, 1, 2])
-def test_weight_norm_agrees_with_the_dim_of_pytorch(torch, dim):
-    v = draw((3, 4, 2))
-    sizes = () if dim is None else tuple(n if a == dim else 1 for a, n in enumerate(v.shape))
-    g = np.abs(draw(sizes, seed=1)) + 0.5
-    theirs = torch._weight_norm(torch.from_numpy(v), torch.from_numpy(np.asarray(g)), -1 if dim is None else dim)
-    assert_allclose(weight_norm(v, g if dim is None else g.ravel(), axis=dim), theirs.numpy(), atol=1e-12)
-
-
-@pytest.mark.parametrize("momentum", [0.1, 0.0, None])
-def test_running_stats_agree_with_pytorch(torch, momentum):
-    layer, ours = torch.nn.BatchNorm2d(3, momentum=momentum).double(), RunningStats(3, momentum=momentum)
-    for seed in range(4):
-        x = draw((5, 3, 2, 2), seed)
-        ours.update(x)
-        layer(torch.from_numpy(x))
-    assert_allclose(ours.mean, layer.running_mean.numpy(), atol=1e-12)
-    assert_allclose(ours.var, layer.running_var.numpy(), atol=1e-12)
 
 
 def test_norms_can_be_copied_with_one_private_module(tmp_path, monkeypatch):

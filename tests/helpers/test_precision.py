@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -63,29 +63,6 @@ def test_facts_of_bfloat16():
     assert info[2:] == (finfo.max, finfo.smallest_normal, finfo.smallest_subnormal, finfo.eps)
 
 
-def test_small_numbers_as_16_bits_store_them():
-    for x, stored in [(1e-5, 168), (1e-6, 17), (1e-7, 2), (1e-8, 0), (2.0**-25, 0), (2.99e-8, 1)]:
-        assert neighbors(x, "float16").nearest == stored * 2.0**-24 == float(np.float16(x))
-    kept = [f"{neighbors(10.0**-k, 'bfloat16').nearest:.3e}" for k in (5, 6, 8, 12)]
-    assert kept == ["1.001e-05", "9.984e-07", "1.001e-08", "1.002e-12"]
-
-
-@pytest.mark.parametrize("dtype", ["float16", "float32"])
-def test_neighbors_agree_with_numpy_nextafter_and_spacing(dtype):
-    for x in (0, 1, -1, 1.5, 2, -2, 0.1, 1e-5, 6.2e-5, 2.0**-14, -(2.0**-14), 6e-8, 65504, -65504, 1e30):
-        with np.errstate(over="ignore"):
-            stored = np.dtype(dtype).type(x)
-            below, above = (
-                np.nextafter(stored, stored.dtype.type(-np.inf)),
-                np.nextafter(stored, stored.dtype.type(np.inf)),
-            )
-            got = neighbors(x, dtype)
-        assert (got.below, got.nearest, got.above) == (below, stored, above)
-        if abs(x) < 65504:
-            assert got.spacing == np.spacing(abs(stored))
-        assert all(type(value) is float for value in got)
-
-
 @given(st.floats(-1e5, 1e5), st.sampled_from(["float16", "bfloat16", "float32"]))
 def test_no_number_of_the_format_lies_between_neighbors(x, dtype):
     below, nearest, above, spacing = neighbors(x, dtype)
@@ -110,6 +87,7 @@ def test_neighbors_at_the_ends_of_the_range():
     assert neighbors(65504, "float16").above == np.inf
     assert neighbors(65472, "float16")[1:] == (65472, 65504, 32)
     assert neighbors(65519, "float16").nearest == 65504 and neighbors(65520, "float16").nearest == np.inf
+    assert neighbors(-(2.0**-14), "float16").above == -1023 * 2.0**-24  # the smallest normal number
     beyond = neighbors(1e6, "float16")
     assert beyond[:3] == (65504, np.inf, np.inf) and np.isnan(beyond.spacing)
     assert neighbors(-1e6, "float16")[:3] == (-np.inf, -np.inf, -65504)
@@ -123,12 +101,6 @@ def test_round_to_agrees_with_numpy_casts(dtype):
         x = np.concatenate([rng.normal(size=5_000) * 10.0**power for power in (-42, -8, -5, 0, 4, 38)])
         x = np.concatenate([x, any_float32()])
         assert_array_equal(round_to(x, dtype), x.astype(dtype).astype(np.float64))
-
-
-def test_round_to_takes_ties_to_the_even_neighbor():
-    assert round_to([2049, 2051, -2049], "float16").tolist() == [2048, 2052, -2048]
-    assert round_to([257, 259], "bfloat16").tolist() == [256, 260]
-    assert round_to([1.0001, 1.0004], "float16").tolist() == [1, 1] != round_to([1.0001, 1.0004], "float32").tolist()
 
 
 def test_bfloat16_by_bits_agrees_with_the_spacing_formula():
@@ -150,14 +122,6 @@ def test_bfloat16_is_the_same_without_ml_dtypes(monkeypatch, installed):
     assert got.dtype == np.float32
     assert_array_equal(got, np.float32([1, 1, 1.0078125, 256, np.inf, -np.inf, np.nan]))
     assert to_bfloat16(3).shape == () and to_bfloat16(np.ones((2, 3))).shape == (2, 3)
-
-
-def test_a_bfloat16_sum_of_ones_stalls_at_256():
-    assert to_bfloat16(1 + to_bfloat16(0.0039)) == 1
-    total = np.float32(0)
-    for _ in range(300):
-        total = to_bfloat16(total + 1)
-    assert total == 256
 
 
 @every_variance
@@ -212,16 +176,6 @@ def test_one_pass_loses_what_the_other_four_keep():
     assert chan < welford < 1e-4 * one_pass[2]
 
 
-@settings(max_examples=20)
-@given(values=st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=20))
-def test_stable_variances_are_nonnegative_and_ignore_constants(values):
-    x = np.array(values)
-    for var in (var_shifted, var_two_pass, var_welford, var_chan):
-        assert var(x) >= -1e-9
-        assert_allclose(var(x + 1024), x.var(), rtol=1e-8, atol=1e-8)
-        assert (var(np.full((2, 64), x[0], np.float32)) == 0).all()
-
-
 def test_float16_variance_overflows_without_a_shift():
     x = np.full(4096, 100, np.float16)
     with warnings.catch_warnings():
@@ -237,11 +191,6 @@ def test_variances_round_sums_to_xs_dtype():
     assert precision._mean(x.astype(np.float32)) == 512.5
 
 
-def parts(values):
-    values = np.asarray(values, np.float64)
-    return len(values), values.mean(), ((values - values.mean()) ** 2).sum()
-
-
 def test_merging_two_parts_worked_by_hand():
     # (1, 3): mean 2, m2 2; (5, 7, 9): mean 7, m2 8; together mean 5, m2 16 + 4 + 0 + 4 + 16
     merged = merge_variances((2, 2.0, 2.0), (3, 7.0, 8.0))
@@ -249,12 +198,6 @@ def test_merging_two_parts_worked_by_hand():
     assert_allclose([*merged, merged.var], [5, 5, 40, 8])
     for empty_first in ((0, 0.0, 0.0), (3, 7.0, 8.0)), ((3, 7.0, 8.0), (0, 0.0, 0.0)):
         assert_allclose(merge_variances(*empty_first), (3, 7, 8))
-
-
-@given(st.lists(st.floats(-100, 100), min_size=1, max_size=9), st.lists(st.floats(-100, 100), min_size=1, max_size=9))
-def test_merging_parts_gives_the_moments_of_the_whole(a, b):
-    for merged in (merge_variances(parts(a), parts(b)), merge_variances(parts(b), parts(a))):
-        assert_allclose(merged, parts(a + b), atol=1e-7)
 
 
 def test_merging_works_per_channel_and_keeps_float32():
@@ -266,28 +209,12 @@ def test_merging_works_per_channel_and_keeps_float32():
     assert_allclose(merged.var, x.var(axis=-1), rtol=1e-5)
 
 
-@half_formats
-def test_every_order_is_near_the_exact_result_and_one_cast_nearest(dtype):
-    x, weight = round_to(rows(0.0, (300, 256)), dtype), round_to(1 + 0.2 * rows(0.0, (256,), seed=1), dtype)
-    exact = x / np.sqrt((x**2).mean(axis=-1, keepdims=True) + 1e-6) * weight
-    half_spacing, outputs, errors = float_info(dtype).eps / 2, {}, {}
-    for order, bound in (("gemma", 1.01), ("llama", 2.01), ("pure", 8)):
-        got = outputs[order] = rms_norm_cast(x, weight, order=order, dtype=dtype)
-        assert got.dtype == np.float32 and got.shape == x.shape
-        assert_array_equal(got, round_to(got, dtype))
-        error = np.abs(got - exact) / np.abs(exact)
-        assert np.quantile(error, 0.999) < bound * half_spacing + 1e-4 * (dtype == "float16")
-        errors[order] = error.mean()
-    assert errors["gemma"] < errors["llama"] < errors["pure"]
-    assert 1.2 < errors["llama"] / errors["gemma"] < 1.6
-    assert 0.15 < (outputs["llama"] != outputs["gemma"]).mean() < 0.4
-
-
 @every_order
 def test_every_order_normalizes_rows_of_the_last_axis(order):
     x, weight = rows(0.0, (2, 3, 5)), rows(1.0, (5,), seed=1)
     row_by_row = [[rms_norm_cast(row, weight, order=order) for row in matrix] for matrix in x]
     assert_array_equal(rms_norm_cast(x, weight, order=order), row_by_row)
+    assert rms_norm_cast(x, weight, order=order).dtype == np.float32
     assert_array_equal(rms_norm_cast([[3.0, -3.0]], [1, 2], order=order, eps=0), [[1, -2]])
 
 
@@ -321,13 +248,3 @@ def test_pure_bfloat16_equals_arithmetic_in_ml_dtypes():
     weight = rows(1.0, (33,), seed=1).astype(ml_dtypes.bfloat16)
     y = norms.rms_norm(x, weight, eps=1e-3).y.astype(np.float32)
     assert_array_equal(rms_norm_cast(x, weight, order="pure", eps=1e-3), y)
-
-
-@pytest.mark.parametrize(("value", "pure"), [(300, 0.0), (1e-4, np.inf), (0, np.nan)])
-def test_pure_float16_fails_unlike_llama_and_gemma(value, pure):
-    x, one = np.full((1, 8), value), np.ones(8)
-    assert_array_equal(rms_norm_cast(x, one, order="pure", dtype="float16", eps=1e-8), np.full((1, 8), pure))
-    stored = float(np.float16(value))
-    for order in ("llama", "gemma"):
-        got = rms_norm_cast(x, one, order=order, dtype="float16", eps=1e-8)
-        assert_allclose(got, stored / np.sqrt(stored**2 + 1e-8), rtol=1e-3)

@@ -9,7 +9,7 @@ import pytest
 from matplotlib.colors import to_rgb
 from PIL import Image
 
-from helpers import Explorer, Panel, cells, lines, new_figure, points, theme
+from helpers import Explorer, lines, new_figure, points, theme
 from helpers.figures import png
 from helpers.widgets.explorer.picture import STRONGEST
 from tests.shared import LESSONS, ROOT, read
@@ -109,14 +109,3 @@ def test_words_and_lines_are_readable_on_all_grounds(dark):
             assert contrast(paper["ink"], mixed(fill, paper["pale"], strength)) >= 4.5, (fill, strength)
     assert contrast(theme.PAPER["page"], theme.FILLS["blue"]) >= 4.5  # words on a button
     assert 1.1 < contrast(paper["grid"], paper["page"]) < 2
-
-
-def test_the_cells_that_are_drawn_use_every_fill():
-    codes = Explorer(
-        {"n": [1, 2]},
-        lambda n: [cells(np.arange(5)[None] * (n == 1), names=("", "a", "b", "c", "d"))],
-        lambda n: f"{n}",
-        panels=Panel(bare=True),
-    )
-    for fill in theme.FILLS.values():
-        assert shows(codes._png, mixed(fill, theme.PAPER["pale"], 0.7)), fill

@@ -6,7 +6,6 @@ explorer's are in the widget state; a lesson that is run again must draw the sam
 """
 
 import functools
-from copy import deepcopy
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +18,6 @@ from tests.pictures import (
     changed_explorers,
     changed_figures,
     changed_pixels,
-    moved_marks,
     pictures_in,
     pixels,
     pngs,
@@ -27,8 +25,7 @@ from tests.pictures import (
 from tests.shared import EVERYTHING, EXAMPLES, LESSONS, decode_frames, every_lesson, read, run_lesson
 from tests.watch import watched
 
-# Each lesson is run once more for this: one in `make test`, all in `make test-everything`; test_processors.py compares
-# the pictures of all.
+# Each lesson is run once more for this: one in `make test`, all in `make test-everything`.
 RUN = LESSONS if EVERYTHING else EXAMPLES[:1]
 
 
@@ -87,43 +84,6 @@ def test_controls_change_picture_and_caption_at_once(run):
             pairs = zip(explorer.marks_at(), explorer.marks_at(**moved), strict=True)
             same = [np.array_equal(old["data"][a], new["data"][a]) for old, new in pairs for a in old["data"]]
             assert not all(same), f"slider {name} leaves the picture"
-
-
-# ----------------------------------------------------------------------------------- whether a change is noticed
-
-
-def test_a_mark_moved_a_little_is_noticed():
-    """By three pixels, or three hundredths of what a cell's color can show."""
-    for spec, data, *_ in stored_in(LESSONS[1]).stages:
-        frames = decode_frames(spec, data)
-        for k, (mark, arrays) in enumerate(zip(spec["marks"], frames, strict=True)):
-            for name in arrays.keys() - {"string"}:
-                other = deepcopy(frames)
-                axis = {"dx": "x", "dy": "y", "edges": "x", "height": "y"}.get(name, name)
-                panel = spec["panels"][mark["panel"]]
-                unit = np.ptp(panel[f"{axis}lim"]) / panel["box"][2 if axis == "x" else 3] if axis in "xy" else 1
-                other[k][name] = arrays[name].astype(float)
-                other[k][name][0] += 3 * unit if name != "values" else 0.03 * (mark["limit"] or 40)
-                assert bool(moved_marks(spec, frames, other)) != name.startswith("label_"), (mark["kind"], name)
-
-
-def test_changed_points_limits_or_sizes_of_figures_show():
-    stored = stored_in(LESSONS[0])
-
-    def changes(alter):
-        other = deepcopy(stored)
-        alter(*other.figures[-1])
-        return len(changed_figures(stored, other)), len(changed_pixels(stored, other))
-
-    def move(data, metadata):
-        x, rest = metadata["drawn"][0]["artists"][0].split(",", maxsplit=1)
-        metadata["drawn"][0]["artists"][0] = f"{int(x) + 6},{rest}"
-
-    assert changes(lambda data, metadata: None) == (0, 0)
-    assert changes(move) == (1, 0)
-    assert changes(lambda data, metadata: metadata["drawn"][0]["artists"].pop()) == (1, 0)
-    assert changes(lambda data, metadata: metadata["drawn"][0].update(x=[-1e3, 1e3])) == (1, 0)
-    assert changes(lambda data, metadata: data.update({"image/png": stored.stills[0]["image/png"]})) == (0, 1)
 
 
 # ---------------------------------------------------------------------------------- what is stored, by itself
