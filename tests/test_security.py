@@ -14,40 +14,41 @@ import urllib.request
 
 import pytest
 
-from tests.shared import LESSONS, ROOT, load_tool, read
+from tests.shared import LESSONS, ROOT, read
 from tests.watch import watched
+from tools.learner import lab
 
-TWINS = ("widgets/widget_code.py",)  # what shows a widget's words as text/html where no widget runs
+TWINS = ("widget_code.py",)  # what shows a widget's words as text/html where no widget runs
 SCRIPTS = [path for path in sorted((ROOT / "helpers").rglob("*.js")) if path.parent.name != "bundle"]
 STYLES = [path for path in sorted((ROOT / "helpers").rglob("*.css")) if path.parent.name != "bundle"]
 
 
-def sources():
-    """(path, source) of every helper and of every cell of code."""
-    for path in sorted((ROOT / "helpers").rglob("*.py")):
-        yield path, path.read_text(encoding="utf-8")
-    for path in LESSONS:
-        yield from ((path, cell.source) for cell in read(path).cells if cell.cell_type == "code")
+@pytest.fixture(scope="module")
+def nodes():
+    """(path, node) of all that Python reads in the helpers and in the lessons' cells of code."""
+    sources = [(path, path.read_text(encoding="utf-8")) for path in sorted((ROOT / "helpers").rglob("*.py"))]
+    cells = ((path, cell) for path in LESSONS for cell in read(path).cells)
+    sources += [(path, cell.source) for path, cell in cells if cell.cell_type == "code"]
+    return [(path, node) for path, source in sources for node in ast.walk(ast.parse(source))]
 
 
-def test_no_text_of_python_becomes_markup():
+def test_no_text_of_python_becomes_markup(nodes):
     """No display of HTML or Javascript, no label that may be HTML; text/html only as the twin of a widget."""
     markup = {"HTML", "HTMLMath", "Javascript", "Markdown", "SVG", "IFrame", "display_html", "display_javascript"}
     methods = {f"_repr_{kind}_" for kind in ("html", "markdown", "javascript", "svg")}
     options = {"description_allow_html", "tooltip_allow_html", "allow_pickle"}
     kinds = {"text/html", "image/svg+xml", "application/javascript"}
-    for path, source in sources():
-        allowed = {"text/html"} if path.as_posix().endswith(TWINS) else set()
-        for node in ast.walk(ast.parse(source)):
-            names = {str(getattr(node, field, "")) for field in ("attr", "id", "name", "arg", "value")}
-            assert not names & ((markup | methods | options | kinds) - allowed), (path, ast.unparse(node))
+    refused = markup | methods | options | kinds
+    for path, node in nodes:
+        words = (getattr(node, field, None) for field in ("attr", "id", "name", "arg", "value"))
+        found = refused.intersection(word for word in words if isinstance(word, str))
+        assert not found - ({"text/html"} if path.name in TWINS else set()), (path, ast.unparse(node))
 
 
-def test_no_call_of_python_names_an_address():
-    for path, source in sources():
-        for node in ast.walk(ast.parse(source)):
-            for argument in [*node.args, *(k.value for k in node.keywords)] if isinstance(node, ast.Call) else []:
-                assert not re.match("(https?|ftp|file):", str(getattr(argument, "value", ""))), (path, node.lineno)
+def test_no_call_of_python_names_an_address(nodes):
+    for path, node in nodes:
+        for argument in [*node.args, *(k.value for k in node.keywords)] if isinstance(node, ast.Call) else []:
+            assert not re.match("(https?|ftp|file):", str(getattr(argument, "value", ""))), (path, node.lineno)
 
 
 # What takes a text for markup or code, or goes out of the page. The one import is of the text that `WidgetCode` holds.
@@ -60,12 +61,12 @@ DOORS = re.compile(
 )
 
 
-@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.name)
-def test_no_text_of_a_browser_becomes_markup_code_or_an_address(path):
-    source = path.read_text(encoding="utf-8")
-    assert [found.group() for found in DOORS.finditer(source)] == []
-    if "href: to" in source:  # a link, whose address comes from Python
-        assert source.count("href: to") == source.count("if (ALLOWED.test(to)) Object.assign(link, { href: to")
+def test_no_text_of_a_browser_becomes_markup_code_or_an_address():
+    for path in SCRIPTS:
+        source = path.read_text(encoding="utf-8")
+        assert [found.group() for found in DOORS.finditer(source)] == [], path
+        checked = source.count("if (ALLOWED.test(to)) Object.assign(link, { href: to")
+        assert source.count("href: to") == checked, f"{path}: a link's address comes from Python"
 
 
 def test_the_styles_load_nothing():
@@ -90,7 +91,7 @@ def test_the_watcher_sees_socket_address_program_and_file(tmp_path):
 @pytest.mark.parametrize("as_root", [False, True])
 def test_make_lab_keeps_jupyters_token_host_and_origin(as_root):
     """JupyterLab's own defaults: a random token, this machine only, no other origin."""
-    options = {word.split("=")[0] for word in load_tool("lab").command([], as_root=as_root, display=True)[3:]}
+    options = {word.split("=")[0] for word in lab.command([], as_root=as_root, display=True)[3:]}
     allowed = {"--ServerApp.root_dir", "--FileContentsManager.preferred_dir", "--LabApp.default_url", "--log-level"}
     assert options - allowed == ({"--allow-root"} if as_root else set())
 

@@ -11,8 +11,6 @@ interface Model {
 
 type View = { model: Model; el: HTMLElement };
 
-// --------------------------------------------------------------------------------------------- questions and answers
-
 /** What it takes to judge an answer; `mark` is the fingerprint of what is asked. */
 type Asked = { key: string; right: number; mark: string; options: { length: number } };
 
@@ -37,8 +35,6 @@ type Card = { lesson: string; title: string; question: Question; place: string }
 /** `changed` says whether an answer is saved that was given to another text. */
 type AnsweredCard = Card & { record: Answer | null; changed: boolean };
 
-// --------------------------------------------------------------------------------------------------------- explorers
-
 type Pair = [number, number];
 type Triple = [number, number, number];
 type Scale = "linear" | "log";
@@ -56,32 +52,25 @@ type Space = { view: Pair; center: Triple; radius: number; axes: { name: string;
 
 type Layout = { width: number; height: number; panels: PanelLayout[]; number: number };
 
-type PackedArray = { name: string; size: number; dtype: string; row_dtype: string };
-
 type MarkStyle = { kind: string; panel: number; color: string; strings: string[] } & Partial<
-  Record<"dashed" | "hollow" | "bold" | "arrow", boolean> & Record<"size" | "limit" | "columns", number>
+  Record<"dashed" | "hollow" | "bold" | "arrow", boolean> & Record<"size" | "limit", number>
 > & { label?: string; align?: string; digits?: number | null; names?: string[] | null; moves?: number[] };
 
 type Mark = MarkStyle & { arrays: Record<string, { rows: Row; rowOf: Row; size: number }> };
 
-interface Spec {
-  width: number;
-  height: number;
-  panels: PanelLayout[];
+type Spec = Omit<Layout, "number"> & {
   others: { width: number; height: number; panels: Partial<PanelLayout>[] }[];
-  marks: (MarkStyle & { arrays: PackedArray[] })[];
+  marks: (MarkStyle & { arrays: { name: string; size: number; dtype: string; row_dtype: string }[] })[];
   names: string[];
   options: string[][];
-  kinds: ("slider" | "menu" | "checkbox")[];
+  kinds: ("slider" | "menu")[];
   play?: number;
-}
+};
 
 type Places = Record<"x" | "y", (value: number) => number>;
 
 /** The controls of a stage: how many values each has, which one is chosen, and a way to choose others. */
 type StageControls = { spec: Spec; sizes: number[]; chosen(): number[]; choose(choices: number[]): void };
-
-// ------------------------------------------------------------------------------------------------------------- pages
 
 declare module "*.css" {
   const text: string;

@@ -8,28 +8,20 @@ const NUMBER = /(\d[\d.,]*e[-−+]?\d+)/i;
 export function unbroken(text) {
   return text
     .split(NUMBER)
-    .map((part, i) => (i % 2 ? element("span", "nn-number", part) : document.createTextNode(part)));
+    .map((part, i) => (i % 2 ? element("span", part, "nn-number") : document.createTextNode(part)));
 }
 
-/** @param {string} tag @param {string} className @param {string} text */
-function element(tag, className, text) {
-  const made = document.createElement(tag);
-  if (className) made.className = className;
-  made.textContent = text;
-  return made;
-}
+/** @param {string} tag @param {string} textContent @param {string} [className] */
+const element = (tag, textContent, className = "") =>
+  Object.assign(document.createElement(tag), { textContent, className });
 
 // An element of a class with a text, in which code stands between backticks.
-/**
- * @template {keyof HTMLElementTagNameMap} Tag
- * @param {Tag} tag
- * @returns {HTMLElementTagNameMap[Tag]}
- */
+/** @template {keyof HTMLElementTagNameMap} Tag @param {Tag} tag @returns {HTMLElementTagNameMap[Tag]} */
 export function make(tag, className = "", text = "") {
   const made = document.createElement(tag);
   if (className) made.className = className;
   text.split("`").forEach((piece, i) => {
-    if (piece) made.append(...(i % 2 ? [element("code", "", piece)] : unbroken(piece)));
+    if (piece) made.append(...(i % 2 ? [element("code", piece)] : unbroken(piece)));
   });
   return made;
 }

@@ -10,13 +10,9 @@ import nbformat
 import pytest
 from PIL import Image
 
-from tests.shared import ROOT, everything, load_tool
+from tests.shared import ROOT, everything
+from tools.author import record
 from tools.author.record import VIEW, WIDGET_STATE
-
-
-@pytest.fixture(scope="module")
-def record():
-    return load_tool("record")
 
 
 def hexes(n):
@@ -71,7 +67,7 @@ def executed_notebook(seed):
     return nb
 
 
-def test_two_runs_give_the_same_bytes(record):
+def test_two_runs_give_the_same_bytes():
     first, second = (record.notebook_bytes(record.normalize(executed_notebook(seed))) for seed in (3, 4))
     assert first == second
     again = record.normalize(nbformat.reads(first.decode(), as_version=4))
@@ -79,7 +75,7 @@ def test_two_runs_give_the_same_bytes(record):
     assert first.endswith(b"}\n") and b"\r" not in first
 
 
-def test_recordings_keep_widgets_that_readers_meet(record):
+def test_recordings_keep_widgets_that_readers_meet():
     nb = record.normalize(executed_notebook(5))
     state = nb.metadata.widgets[WIDGET_STATE]["state"]
     names = sorted(model["model_name"] for model in state.values())
@@ -93,7 +89,7 @@ def test_recordings_keep_widgets_that_readers_meet(record):
     assert state[layout]["state"] == {"flex": "1"}, "what is null is filled in by the front end"
 
 
-def test_adding_a_cell_changes_no_other_cells_widgets(record):
+def test_adding_a_cell_changes_no_other_cells_widgets():
     """Two cells show boxes that share one layout; then a third stands before them."""
 
     def ids_of(*cells):
@@ -116,7 +112,7 @@ def test_adding_a_cell_changes_no_other_cells_widgets(record):
     assert (views_after, models_after) == (views, models)
 
 
-def test_an_indirectly_used_model_is_kept_once(record):
+def test_an_indirectly_used_model_is_kept_once():
     """As the code that all widgets of a kind share: never displayed, named in their state."""
     nb = executed_notebook(3)
     models = nb.metadata.widgets[WIDGET_STATE]["state"]
@@ -130,7 +126,7 @@ def test_an_indirectly_used_model_is_kept_once(record):
     assert [model["state"]["code"] for model in users] == [f"IPY_MODEL_{code}"] * 2
 
 
-def test_widget_state_has_a_line_for_each_part(record):
+def test_widget_state_has_a_line_for_each_part():
     """Small models are a line; of a large one each part is, and of the questions of all lessons each lesson."""
     nb = record.normalize(executed_notebook(3))
     state = nb.metadata.widgets[WIDGET_STATE]["state"]
@@ -144,7 +140,7 @@ def test_widget_state_has_a_line_for_each_part(record):
         assert sum(line.startswith(begins) for line in lines) == 1, begins
 
 
-def test_numbers_in_widgets_have_nine_digits(record):
+def test_numbers_in_widgets_have_nine_digits():
     nb = executed_notebook(3)
     for model in nb.metadata.widgets[WIDGET_STATE]["state"].values():
         model["state"]["limit"] = 0.7692307692307692
@@ -170,7 +166,7 @@ def with_output(text, source="x", png=None):
         ("0.3, at least 0\n31 of 95", "0.2, at least 0\n30 of 95", False),
     ],
 )
-def test_measured_values_stay_while_their_checks_pass(record, stored, new, kept):
+def test_measured_values_stay_while_their_checks_pass(stored, new, kept):
     stored, new = (f"first\nPASS - in 2 batches: {line}\nlast\n" for line in (stored, new))
     nb = with_output(new)
     record.keep_stored(nb, with_output(stored))
@@ -181,7 +177,7 @@ def test_measured_values_stay_while_their_checks_pass(record, stored, new, kept)
 
 
 @pytest.mark.parametrize(("pixels", "kept"), [(1, True), (3, False)])
-def test_a_picture_stays_unless_it_looks_different(record, pixels, kept):
+def test_a_picture_stays_unless_it_looks_different(pixels, kept):
     """One pixel in 50 000 may differ."""
 
     def png(changed):
@@ -196,7 +192,7 @@ def test_a_picture_stays_unless_it_looks_different(record, pixels, kept):
     assert nb == with_output("", png=png(0 if kept else pixels))
 
 
-def test_a_cell_id_that_stands_twice_is_mended(record, tmp_path):
+def test_a_cell_id_that_stands_twice_is_mended(tmp_path):
     nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("a") for _ in range(2)])
     nb.cells[0].id = nb.cells[1].id = "same"
     (tmp_path / "a.ipynb").write_text(json.dumps(nb))
@@ -205,7 +201,7 @@ def test_a_cell_id_that_stands_twice_is_mended(record, tmp_path):
     assert ids[0] == "same" and ids[1] != "same"
 
 
-def test_recording_drops_counts_and_what_editors_leave(record):
+def test_recording_drops_counts_and_what_editors_leave():
     nb = record.normalize(executed_notebook(1))
     assert [cell.get("execution_count") for cell in nb.cells] == [None, 1, 1, None]
     assert [dict(cell.metadata) for cell in nb.cells] == [

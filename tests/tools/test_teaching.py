@@ -6,7 +6,7 @@ import re
 import pytest
 
 from helpers.exercises import all_exercises
-from tests.shared import LESSONS, every_lesson, lesson_of
+from tests.shared import LESSONS, lesson_of
 from tools.lessons import minutes_of, parts_of
 
 pytest.importorskip("mdit_py_plugins", reason="authors have it")
@@ -19,9 +19,14 @@ def formula_as_it_stands(formula, display):
     return html.escape(formula)
 
 
-@pytest.fixture(scope="session")
-def files():
-    return teaching.pages([lesson_of(path) for path in LESSONS], formula_as_it_stands)
+@pytest.fixture(scope="module")
+def lessons():
+    return [lesson_of(path) for path in LESSONS]
+
+
+@pytest.fixture(scope="module")
+def files(lessons):
+    return teaching.pages(lessons, formula_as_it_stands)
 
 
 def words_of(page):
@@ -46,71 +51,67 @@ def code(source, hidden=False):
 # ------------------------------------------------------------------------------------------------ discussions
 
 
-def discussions(path):
+def discussions(lesson):
     """[(heading, question, good answer)] of the numbered sections, None for what is missing."""
     found = []
-    for part in lesson_of(path).parts:
+    for part in lesson.parts:
         if part.level == 2 and part.title[0].isdigit():
             entry = part.metadata.get("discussion", {})
             found.append((part.title, entry.get("question"), entry.get("good_answer")))
     return found
 
 
-@every_lesson
-def test_sections_have_a_class_question_with_an_answer(lesson):
-    for title, question, answer in discussions(lesson):
-        assert question and answer, title
-        assert "$" not in question + answer, "formulas are not typeset here"
+def test_sections_have_a_class_question_with_an_answer(lessons):
+    for lesson in lessons:
+        for title, question, answer in discussions(lesson):
+            assert question and answer, title
+            assert "$" not in question + answer, "formulas are not typeset here"
 
 
 # ------------------------------------------------------------------------------------------------ minutes
 
 
-@every_lesson
-def test_the_minutes_of_the_plan_add_up(lesson):
-    lesson = lesson_of(lesson)
-    sections = plan.sections_of(lesson.parts)
-    assert sum(section.minutes for section in sections) == round(plan.class_minutes_of(lesson.core))
-    talk = plan.MINUTES_PER_DISCUSSION * sum(bool(section.discussion) for section in sections)
-    assert sections[-1].total == round(plan.class_minutes_of(lesson.core)) + talk
+def test_the_minutes_of_the_plan_add_up(lessons):
+    for lesson in lessons:
+        sections = plan.sections_of(lesson.parts)
+        assert sum(section.minutes for section in sections) == round(plan.class_minutes_of(lesson.core))
+        talk = plan.MINUTES_PER_DISCUSSION * sum(bool(section.discussion) for section in sections)
+        assert sections[-1].total == round(plan.class_minutes_of(lesson.core)) + talk
 
 
-@every_lesson
-def test_lessons_fit_one_hour_or_two_classes(lesson):
-    lesson = lesson_of(lesson)
-    sections = plan.sections_of(lesson.parts)
-    (stop,) = (section for section in sections if section.stop)
-    total = sections[-1].total
-    assert sum(section.minutes for section in sections) <= 60
-    assert stop.total <= CLASS and total - stop.total <= CLASS
-    assert abs(2 * stop.total - total) <= max(section.minutes + section.talk for section in sections)
+def test_lessons_fit_one_hour_or_two_classes(lessons):
+    for lesson in lessons:
+        sections = plan.sections_of(lesson.parts)
+        (stop,) = (section for section in sections if section.stop)
+        total = sections[-1].total
+        assert sum(section.minutes for section in sections) <= 60
+        assert stop.total <= CLASS and total - stop.total <= CLASS
+        assert abs(2 * stop.total - total) <= max(section.minutes + section.talk for section in sections)
 
 
-@every_lesson
-def test_a_class_holds_what_fits(lesson):
-    lesson = lesson_of(lesson)
-    sections = plan.sections_of(lesson.parts)
-    fits = [plan.fit(sections, minutes) for minutes in plan.CLASSES]
-    for fit in fits:
-        chosen = [section for section in sections if section.title in fit.taken]
-        talked = sum(section.talk for section in chosen if section.title in fit.talks)
-        assert fit.total == sum(section.minutes for section in chosen) + talked <= fit.minutes
-        assert sorted(fit.taken + fit.left) == sorted(section.title for section in sections)
-        assert {"Opening", "Recap"} <= set(fit.taken)
-    assert [len(fit.taken) + len(fit.talks) for fit in fits] == sorted(len(f.taken) + len(f.talks) for f in fits)
-    assert fits[-1].left == [] and len(fits[-1].talks) == sum(bool(section.talk) for section in sections)
+def test_a_class_holds_what_fits(lessons):
+    for lesson in lessons:
+        sections = plan.sections_of(lesson.parts)
+        fits = [plan.fit(sections, minutes) for minutes in plan.CLASSES]
+        for fit in fits:
+            chosen = [section for section in sections if section.title in fit.taken]
+            talked = sum(section.talk for section in chosen if section.title in fit.talks)
+            assert fit.total == sum(section.minutes for section in chosen) + talked <= fit.minutes
+            assert sorted(fit.taken + fit.left) == sorted(section.title for section in sections)
+            assert {"Opening", "Recap"} <= set(fit.taken)
+        assert [len(fit.taken) + len(fit.talks) for fit in fits] == sorted(len(f.taken) + len(f.talks) for f in fits)
+        assert fits[-1].left == [] and len(fits[-1].talks) == sum(bool(section.talk) for section in sections)
 
 
-@every_lesson
-def test_the_plan_names_all_sections_and_options(lesson):
-    lesson = lesson_of(lesson)
-    sections = plan.sections_of(lesson.parts)
-    headings = [part.title for part in lesson.parts if part.level == 2]
-    assert [section.title for section in sections[1:]] == [
-        title for title in headings if title not in ("Exercises", "Your notes", "References")
-    ]
-    optional = [group[0].title for section in sections for group in section.optional]
-    assert optional == [part.title for part in lesson.parts if part.title.startswith("Deeper")]
+def test_the_plan_names_all_sections_and_options(lessons):
+    for lesson in lessons:
+        sections = plan.sections_of(lesson.parts)
+        headings = [part.title for part in lesson.parts if part.level == 2]
+        assert [section.title for section in sections[1:]] == [
+            title for title in headings if title not in ("Exercises", "Your notes", "References")
+        ]
+        optional = [group[0].title for section in sections for group in section.optional]
+        assert optional == [part.title for part in lesson.parts if part.title.startswith("Deeper")]
 
 
 SMALL = {
@@ -140,55 +141,51 @@ def test_minutes_count_words_lines_questions_and_explorers():
     assert [section.stop for section in sections] == [False, True, False, False]
 
 
-@every_lesson
-def test_homework_takes_the_stated_minutes(lesson):
-    lesson = lesson_of(lesson)
-    exercises = plan.homework(lesson)
-    assert sum(exercise.minutes for exercise in exercises) == lesson.homework_minutes
-    assert all(exercise.minutes >= 3 and exercise.nudge and exercise.mistakes for exercise in exercises)
-    assert exercises and all(all_exercises()[exercise.name] for exercise in exercises)
+def test_homework_takes_the_stated_minutes(lessons):
+    for lesson in lessons:
+        exercises = plan.homework(lesson)
+        assert sum(exercise.minutes for exercise in exercises) == lesson.homework_minutes
+        assert all(exercise.minutes >= 3 and exercise.nudge and exercise.mistakes for exercise in exercises)
+        assert exercises and all(all_exercises()[exercise.name] for exercise in exercises)
 
 
 # ------------------------------------------------------------------------------------------------ pages
 
 
-@every_lesson
-def test_every_option_stands_with_what_to_say(files, lesson):
-    lesson = lesson_of(lesson)
-    page = files[f"{lesson.name}.html"]
-    words = words_of(page)
-    for question in lesson.questions.values():
-        assert spoken(question["prompt"]) in words
-        for number, (option, why) in enumerate(zip(question["options"], question["whys"], strict=True)):
-            right = "Right. " if number == question["right"] else ""
-            assert f"{spoken(option)} {right}{spoken(why)}" in words, (question["key"], option)
-    assert page.count('<tr class="right">') == len(lesson.questions)
+def test_every_option_stands_with_what_to_say(files, lessons):
+    for lesson in lessons:
+        page = files[f"{lesson.name}.html"]
+        words = words_of(page)
+        for question in lesson.questions.values():
+            assert spoken(question["prompt"]) in words
+            for number, (option, why) in enumerate(zip(question["options"], question["whys"], strict=True)):
+                right = "Right. " if number == question["right"] else ""
+                assert f"{spoken(option)} {right}{spoken(why)}" in words, (question["key"], option)
+        assert page.count('<tr class="right">') == len(lesson.questions)
 
 
-@every_lesson
-def test_predictions_come_once_in_order(files, lesson):
-    lesson = lesson_of(lesson)
-    asked = [question["key"] for question in lesson.predictions(lesson.parts)]
-    assert sorted(asked) == sorted(key for key, q in lesson.questions.items() if q["kind"] == "prediction")
-    words = words_of(files[f"{lesson.name}.html"])
-    prompts = [f"Predict {spoken(lesson.questions[key]['prompt'])}" for key in asked]
-    assert [words.count(prompt) for prompt in prompts] == [1] * len(prompts)
-    core = [q["key"] for q in lesson.predictions(lesson.core)]
-    places = [words.index(prompts[asked.index(key)]) for key in core]
-    assert places == sorted(places)
+def test_predictions_come_once_in_order(files, lessons):
+    for lesson in lessons:
+        asked = [question["key"] for question in lesson.predictions(lesson.parts)]
+        assert sorted(asked) == sorted(key for key, q in lesson.questions.items() if q["kind"] == "prediction")
+        words = words_of(files[f"{lesson.name}.html"])
+        prompts = [f"Predict {spoken(lesson.questions[key]['prompt'])}" for key in asked]
+        assert [words.count(prompt) for prompt in prompts] == [1] * len(prompts)
+        core = [q["key"] for q in lesson.predictions(lesson.core)]
+        places = [words.index(prompts[asked.index(key)]) for key in core]
+        assert places == sorted(places)
 
 
-@every_lesson
-def test_discussions_mistakes_and_homework_are_on_the_page(files, lesson):
-    lesson = lesson_of(lesson)
-    words = words_of(files[f"{lesson.name}.html"])
-    for section in plan.sections_of(lesson.parts):
-        if section.discussion:
-            assert spoken(section.discussion["question"]) in words
-            assert spoken(section.discussion["good_answer"]) in words
-    for exercise in plan.homework(lesson):
-        assert all(" ".join(teaching.sentence(mistake).split()) in words for mistake in exercise.mistakes)
-        assert f"{exercise.name} {exercise.minutes}" in words
+def test_discussions_mistakes_and_homework_are_on_the_page(files, lessons):
+    for lesson in lessons:
+        words = words_of(files[f"{lesson.name}.html"])
+        for section in plan.sections_of(lesson.parts):
+            if section.discussion:
+                assert spoken(section.discussion["question"]) in words
+                assert spoken(section.discussion["good_answer"]) in words
+        for exercise in plan.homework(lesson):
+            assert all(" ".join(teaching.sentence(mistake).split()) in words for mistake in exercise.mistakes)
+            assert f"{exercise.name} {exercise.minutes}" in words
 
 
 def test_pack_links_lead_to_files_or_places(files):
@@ -205,14 +202,13 @@ def test_pack_links_lead_to_files_or_places(files):
 # ------------------------------------------------------------------------------------------------ texts
 
 
-@every_lesson
-def test_mistakes_of_one_exercise_alone_come_first(lesson):
-    lesson = lesson_of(lesson)
-    for exercise in plan.homework(lesson):
-        others = [other for name, other in all_exercises().items() if name != exercise.name]
-        elsewhere = {mistake.sentence for other in others for mistake in other.mistakes}
-        shared = [sentence in elsewhere for sentence in exercise.mistakes]
-        assert shared == sorted(shared)
+def test_mistakes_of_one_exercise_alone_come_first(lessons):
+    for lesson in lessons:
+        for exercise in plan.homework(lesson):
+            others = [other for name, other in all_exercises().items() if name != exercise.name]
+            elsewhere = {mistake.sentence for other in others for mistake in other.mistakes}
+            shared = [sentence in elsewhere for sentence in exercise.mistakes]
+            assert shared == sorted(shared)
 
 
 def test_without_katex_the_command_says_what_to_do(monkeypatch, capsys, tmp_path):

@@ -9,7 +9,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from tests.shared import ROOT, load_tool  # noqa: F401 - other tests take load_tool from here
+from tests.shared import ROOT
 from tools.learner import lab, workbook
 from tools.lessons import LessonError
 

@@ -114,10 +114,7 @@ class Explorer(widgets.VBox):
         return self.captions[self._caption_of[self._index(position)]]
 
     def marks_at(self, **position):
-        """The marks drawn at one slider position, as [{"kind", "style", "data": {name: array}, "string"}].
-
-        Sliders not named stay at the first view.
-        """
+        """The marks drawn there, likewise, as [{"kind", "style", "data": {name: array}, "string"}]."""
         return _frame(self.marks, self._index(position))
 
     @cached_property
@@ -157,7 +154,7 @@ class Explorer(widgets.VBox):
         spec = {
             **self._spec,
             "marks": packed,
-            "names": [_shown(name) for name in self.sliders],
+            "names": [name.replace("_", " ") for name in self.sliders],
             "options": [list(options) for options in self.sliders.values()],
             "kinds": [_kind(options) for options in self.sliders.values()],
             **({} if self._play is None else {"play": list(self.sliders).index(self._play)}),
@@ -359,10 +356,6 @@ def _kind(options):
     return "menu" if all(isinstance(value, str) for value in options.values()) else "slider"
 
 
-def _shown(name):
-    return name.replace("_", " ")
-
-
 def _make_controls(sliders, start):
     # All names take the room of the longest, so that the handles begin below each other.
     style = {"description_width": f"{max(map(len, sliders)) + 1}ch"}
@@ -370,5 +363,5 @@ def _make_controls(sliders, start):
     for name, options in sliders.items():
         kind = widgets.Dropdown if _kind(options) == "menu" else widgets.SelectionSlider
         choices = [(label, k) for k, label in enumerate(options)]
-        made.append(kind(options=choices, index=start[name], description=_shown(name), style=style))
+        made.append(kind(options=choices, index=start[name], description=name.replace("_", " "), style=style))
     return made

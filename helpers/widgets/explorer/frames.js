@@ -8,10 +8,8 @@ export function numbers(view, dtype) {
   return dtype === "<u2" ? new Uint16Array(bytes) : new Float32Array(bytes);
 }
 
-/**
- * Every mark of the spec with its arrays: the different rows of numbers, and which row each slider position shows.
- * @param {Model} model @returns {Mark[]}
- */
+// Every mark of the spec with its arrays: the different rows of numbers, and which row each slider position shows.
+/** @param {Model} model @returns {Mark[]} */
 export function readMarks(model) {
   /** @type {DataView[]} */
   const blocks = model.get("data");
@@ -28,20 +26,16 @@ export function readMarks(model) {
   });
 }
 
-/**
- * The numbers of one array in one frame.
- * @param {Mark} mark @param {string} name @param {number} position
- */
+// The numbers of one array in one frame.
+/** @param {Mark} mark @param {string} name @param {number} position */
 export function at(mark, name, position) {
   const { rows, rowOf, size } = mark.arrays[name];
   const row = rowOf[position];
   return rows.subarray(row * size, (row + 1) * size);
 }
 
-/**
- * The layouts that Python made, the widest first.
- * @param {Spec} spec @returns {Layout[]}
- */
+// The layouts that Python made, the widest first.
+/** @param {Spec} spec @returns {Layout[]} */
 export function readLayouts(spec) {
   const others = spec.others.map((other) => ({
     ...other,
@@ -51,11 +45,8 @@ export function readLayouts(spec) {
   return layouts.sort((a, b) => b.width - a.width);
 }
 
-/**
- * The number of the frame that these choices show: which value of each control, the last control fastest.
- * @param {number[]} choices
- * @param {number[]} sizes how many values each control has
- */
+// The number of the frame that these choices show: which value of each control, the last control fastest.
+/** @param {number[]} choices @param {number[]} sizes how many values each control has */
 export const positionOf = (choices, sizes) => choices.reduce((sum, choice, k) => sum * sizes[k] + choice, 0);
 
 /** @param {number} value @param {Pair} limits @param {Scale} scale */
@@ -64,10 +55,8 @@ function fraction(value, limits, scale) {
   return (v - low) / (high - low);
 }
 
-/**
- * How a panel places its numbers, in pixels of the picture.
- * @param {PanelLayout} panel @returns {Places}
- */
+// How a panel places its numbers, in pixels of the picture.
+/** @param {PanelLayout} panel @returns {Places} */
 export function pixels(panel) {
   const [left, top, width, height] = panel.box;
   /** @param {number} y */

@@ -6,24 +6,14 @@ import { onDrag, onKeys } from "./hold.js";
 import { nearest, placeOf, placesOf, step } from "./nearest.js";
 import { group, node, setAll, tint } from "./svg.js";
 
-const KNOB = 16; // pixels across; picture.py draws the same
-const HALO = 28;
-const REACH = 36; // what a finger may miss it by
+const ACROSS = { reach: 36, halo: 28, knob: 16 }; // pixels; picture.py draws the same, without the reach of a finger
 const KEYS = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End"];
 
-/**
- * @param {Mark} mark
- * @param {Element} picture
- * @param {StageControls} controls
- * @param {boolean} hinted whether it says that it can be dragged
- */
+// `hinted` is whether it says that it can be dragged.
+/** @param {Mark} mark @param {Element} picture @param {StageControls} controls @param {boolean} hinted */
 export function makeHandle(mark, picture, { spec, sizes, chosen, choose }, hinted) {
   const moves = mark.moves ?? [];
-  const circles = [
-    node("circle", { class: "reach", r: REACH / 2 }),
-    node("circle", { class: "halo", r: HALO / 2 }),
-    node("circle", { class: "knob", r: KNOB / 2 }),
-  ];
+  const circles = Object.entries(ACROSS).map(([name, across]) => node("circle", { class: name, r: across / 2 }));
   const element = group({ class: "handle", role: "slider", tabindex: 0, ...tint(mark.color) }, ...circles);
   element.setAttribute("aria-label", moves.map((k) => spec.names[k]).join(" and "));
   const hint = node("text", { class: "hint drag", "text-anchor": "middle", "aria-hidden": "true" }, "drag me");

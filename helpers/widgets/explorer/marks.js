@@ -20,14 +20,8 @@ export const draw = {
     const gap = heights.length > 8 ? 1 : 4;
     return Array.from(heights, (value, k) => {
       const [left, right, top] = [x(edges[k]), x(edges[k + 1]), y(value)];
-      return node("rect", {
-        x: left + gap / 2,
-        width: Math.max(0, right - left - gap),
-        y: Math.min(top, base),
-        height: Math.abs(base - top),
-        class: "bar",
-        ...tint(mark.color),
-      });
+      const size = { width: Math.max(0, right - left - gap), height: Math.abs(base - top) };
+      return node("rect", { x: left + gap / 2, y: Math.min(top, base), ...size, class: "bar", ...tint(mark.color) });
     });
   },
 
@@ -66,10 +60,8 @@ export const draw = {
   },
 };
 
-/**
- * The points of a mark in pixels.
- * @param {Mark} mark @param {number} position @param {Places} places @returns {Pair[]}
- */
+// The points of a mark in pixels.
+/** @param {Mark} mark @param {number} position @param {Places} places @returns {Pair[]} */
 function placed(mark, position, { x, y }) {
   const ys = at(mark, "y", position);
   return Array.from(at(mark, "x", position), (value, k) => [x(value), y(ys[k])]);
@@ -102,10 +94,8 @@ export function arrow([x1, y1], [x2, y2], color) {
   );
 }
 
-/**
- * Fill, opacity and words of one cell.
- * @param {number} value @param {MarkStyle} style
- */
+// Fill, opacity and words of one cell.
+/** @param {number} value @param {MarkStyle} style */
 function cell(value, { names, limit = 1, digits = null }) {
   if (names) return { fill: CODES[value], opacity: value ? STRONGEST : 0, words: names[value] };
   const plain = digits === null ? "" : Math.abs(value).toFixed(digits);
@@ -113,10 +103,8 @@ function cell(value, { names, limit = 1, digits = null }) {
   return { fill: value > 0 ? "blue" : "orange", opacity: STRONGEST * Math.min(1, Math.abs(value) / limit), words };
 }
 
-/**
- * The label of a line, dot or arrow, beside its tip where Python found room for it.
- * @param {Mark} mark @param {number} position @param {Places} places @param {number} layout
- */
+// The label of a line, dot or arrow, beside its tip where Python found room for it.
+/** @param {Mark} mark @param {number} position @param {Places} places @param {number} layout */
 export function drawLabel(mark, position, { x, y }, layout) {
   /** @param {string} name */
   const last = (name) => (name in mark.arrays ? (at(mark, name, position).at(-1) ?? 0) : 0);

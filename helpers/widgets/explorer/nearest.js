@@ -4,14 +4,9 @@ import { at, positionOf } from "./frames.js";
 
 /** @typedef {{ choices: number[], x: number, y: number }} Place */
 
-/**
- * Every place that a handle has, in pixels, while the controls that it does not move stay.
- * @param {Mark} mark
- * @param {number[]} chosen which value of each control
- * @param {number[]} sizes how many values each control has
- * @param {Places} places
- * @returns {Place[]}
- */
+// Every place that a handle has, in pixels, while the controls that it does not move stay. `chosen` is which value of
+// each control is chosen, `sizes` how many it has.
+/** @param {Mark} mark @param {number[]} chosen @param {number[]} sizes @param {Places} places @returns {Place[]} */
 export function placesOf(mark, chosen, sizes, places) {
   let all = [chosen];
   for (const k of mark.moves ?? []) {
@@ -26,10 +21,8 @@ export function placeOf(mark, choices, sizes, places) {
   return { choices, x: places.x(at(mark, "x", position)[0]), y: places.y(at(mark, "y", position)[0]) };
 }
 
-/**
- * The place nearest to a point; of two that are equally near the present one, else the first.
- * @param {Place[]} all @param {Place} present @param {number} x @param {number} y
- */
+// The place nearest to a point; of two that are equally near the present one, else the first.
+/** @param {Place[]} all @param {Place} present @param {number} x @param {number} y */
 export function nearest(all, present, x, y) {
   /** @param {Place} place */
   const distance = (place) => Math.hypot(place.x - x, place.y - y);
@@ -41,16 +34,9 @@ const WAYS = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowUp: [0, -1], ArrowDo
 const AHEAD = 0.05; // of a step must go the key's way
 const FLAT = 0.1; // of a track's length: if it is no wider than that, keys across it work as on a slider
 
-/**
- * Where a key moves a handle: one value further of one control, to the place that lies in the key's way. Home and End
- * are the first and the last value. Null for other keys, and where there is no such place.
- * @param {string} key
- * @param {Mark} mark
- * @param {number[]} chosen
- * @param {number[]} sizes
- * @param {Places} places
- * @returns {Place | null}
- */
+// Where a key moves a handle: one value further of one control, to the place that lies in the key's way. Home and End
+// are the first and the last value. Null for other keys, and where there is no such place.
+/** @param {string} key @param {Mark} mark @param {number[]} chosen @param {number[]} sizes @param {Places} places */
 export function step(key, mark, chosen, sizes, places) {
   const moves = mark.moves ?? [];
   /** @param {number} k @param {number} value */

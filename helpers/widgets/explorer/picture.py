@@ -84,8 +84,7 @@ def _draw_axes(axes, panel):
         _line(axes, [left, left + width], [y, y], PAPER["grid"])
         _write(axes, left - 6, y, label, color=WORDS["grey"], ha="right", va="center")
     if panel["zero"]:
-        y = y_to_pixels(panel, 0)
-        _line(axes, [left, left + width], [y, y], PALETTE["grey"], 1.2)
+        _line(axes, [left, left + width], [y_to_pixels(panel, 0)] * 2, PALETTE["grey"], 1.2)
     _write(axes, left + width / 2, bottom + 27, panel["xlabel"], ha="center", va="top")
     if panel["ylabel"]:
         where = {"rotation": 90, "ha": "center", "va": "center"}

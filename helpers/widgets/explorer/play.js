@@ -1,14 +1,10 @@
-// A button beside a control that runs through its values once, on request.
+// A button beside a control that runs through its values once, on request; `told` hears when it begins and ends.
 
 import { make } from "../text.js";
 
 const DURATION = 4000; // milliseconds, of all values together
 
-/**
- * @param {number} k number of the control
- * @param {StageControls} controls
- * @param {(playing: boolean) => void} told is told when it begins and ends
- */
+/** @param {number} k @param {StageControls} controls @param {(playing: boolean) => void} told */
 export function makePlay(k, { spec, sizes, chosen, choose }, told) {
   const button = make("button", "explorer-play");
   button.type = "button";

@@ -13,13 +13,10 @@ const STEP = 5; // degrees for each press of a key
 /** @type {Record<string, Pair>} */
 const WAYS = { ArrowLeft: [STEP, 0], ArrowRight: [-STEP, 0], ArrowUp: [0, -STEP], ArrowDown: [0, STEP] };
 
-/** @typedef {[number, number, number]} Triple a point in space; or a place in pixels and how near it is */
-/** @typedef {(point: Triple) => Triple} Project */
+/** @typedef {(point: Triple) => Triple} Project a point in space to its place in pixels and how near it is */
 
-/**
- * Orthographic, seen from an azimuth and an elevation in degrees.
- * @param {PanelLayout} panel @param {Space} space @param {Pair} view @returns {Project}
- */
+// Orthographic, seen from an azimuth and an elevation in degrees.
+/** @param {PanelLayout} panel @param {Space} space @param {Pair} view @returns {Project} */
 function projection({ box: [left, top, width, height] }, { center, radius }, view) {
   const [a, e] = view.map((angle) => (angle * Math.PI) / 180);
   const unit = (Math.min(width, height) / 2 - MARGIN) / radius;
@@ -34,10 +31,8 @@ function projection({ box: [left, top, width, height] }, { center, radius }, vie
   };
 }
 
-/**
- * Points of a mark in pixels, with their depth.
- * @param {Mark} mark @param {number} position @param {Project} project
- */
+// Points of a mark in pixels, with their depth.
+/** @param {Mark} mark @param {number} position @param {Project} project */
 function projected(mark, position, project) {
   const [x, y, z] = ["x", "y", "z"].map((name) => at(mark, name, position));
   return Array.from(x, (value, k) => project([value, y[k], z[k]]));
@@ -47,20 +42,19 @@ function projected(mark, position, project) {
 const draw3 = {
   lines3: (mark, points) => [mark.arrow ? arrow(points[0], points[1], mark.color) : drawPath(mark, points)],
 
-  points3(mark, points) {
-    const nearLast = points.toSorted((a, b) => a[2] - b[2]);
-    return drawDots(mark, nearLast);
-  },
+  points3: (mark, points) =>
+    drawDots(
+      mark,
+      points.toSorted((a, b) => a[2] - b[2]),
+    ), // the near ones last
 
   surface3: ({ color }, [a, b, c, d]) => [
     node("polygon", { points: path([a, b, d, c]), class: "face", ...tint(color) }),
   ],
 };
 
-/**
- * The axes and all marks of one frame, as seen from one side.
- * @param {PanelLayout} panel @param {Space} space @param {Mark[]} marks @param {number} position @param {Pair} view
- */
+// The axes and all marks of one frame, as seen from one side.
+/** @param {PanelLayout} panel @param {Space} space @param {Mark[]} marks @param {number} position @param {Pair} view */
 export function drawSpace(panel, space, marks, position, view) {
   const project = projection(panel, space, view);
   const axes = space.axes.flatMap(({ name, from, to }) => {
@@ -84,10 +78,8 @@ export function drawSpace(panel, space, marks, position, view) {
   return [...axes, ...drawn, ...labels];
 }
 
-/**
- * What is dragged, or has the focus for keys, to turn a panel. `turned` is called with the new view.
- * @param {PanelLayout} panel @param {Space} space @param {() => Pair} view @param {(view: Pair) => void} turned
- */
+// What is dragged, or has the focus for keys, to turn a panel. `turned` is called with the new view.
+/** @param {PanelLayout} panel @param {Space} space @param {() => Pair} view @param {(view: Pair) => void} turned */
 export function makeTurn({ box: [x, y, width, height], title }, space, view, turned) {
   const element = node("rect", { x, y, width, height, class: "turn", role: "application", tabindex: 0 });
   element.setAttribute("aria-label", `${title || "Picture"}: turn it with the arrow keys, Home turns it back`);

@@ -11,12 +11,10 @@ import { makePlay } from "./play.js";
 import { drawSpace, makeTurn } from "./space.js";
 import { group, node, setAll } from "./svg.js";
 
-/**
- * What ipywidgets leaves out: a slider's name stands in a label beside it; screen readers need the name and the value on
- * the handle itself, in words also when the slider writes its own number there. ipywidgets has no way to ask for that, so
- * this looks for the slider's parts by their names.
- * @param {Element} explorer @param {Spec} spec @param {number[]} chosen
- */
+// What ipywidgets leaves out: a slider's name stands in a label beside it; screen readers need the name and the value
+// on the handle itself, in words also when the slider writes its own number there. ipywidgets has no way to ask for
+// that, so this looks for the slider's parts by their names.
+/** @param {Element} explorer @param {Spec} spec @param {number[]} chosen */
 function nameControls(explorer, spec, chosen) {
   const sliders = [...spec.names.keys()].filter((k) => spec.kinds[k] === "slider");
   [...explorer.querySelectorAll(".noUi-handle")].forEach((handle, k) => {
@@ -144,11 +142,9 @@ function render({ model, el }) {
   };
 }
 
-/**
- * Call `meet` with the explorer when its controls are there, which may be drawn after the stage, and whenever one of them
- * has changed. Returns what ends that.
- * @param {Element} figure @param {(explorer: Element) => void} meet
- */
+// Call `meet` with the explorer when its controls are there, which may be drawn after the stage, and whenever one of
+// them has changed. Returns what ends that.
+/** @param {Element} figure @param {(explorer: Element) => void} meet */
 function meetControls(figure, meet) {
   const options = { childList: true, subtree: true, attributes: true, attributeFilter: ["aria-valuetext"] };
   /** @type {MutationObserver | undefined} */

@@ -7,12 +7,8 @@ export function setAll(element, attributes) {
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, String(value));
 }
 
-/**
- * @param {string} name
- * @param {Record<string, string | number>} [attributes]
- * @param {string} [words] never interpreted as markup
- * @returns {SVGElement}
- */
+// The words are never interpreted as markup.
+/** @param {string} name @param {Record<string, string | number>} [attributes] @param {string} [words] */
 export function node(name, attributes = {}, words = "") {
   const element = document.createElementNS(SVG, name);
   setAll(element, attributes);

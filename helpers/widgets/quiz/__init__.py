@@ -86,7 +86,7 @@ class Quiz(TwinnedWidget):
 
 
 class _OfAllLessons(TwinnedWidget):
-    """A widget whose twins are a sentence, `_about()`, and what there is to answer, a line for each lesson."""
+    """A widget whose twins are a sentence, `_about`, and what there is to answer, a line for each lesson."""
 
     lessons = traitlets.List().tag(sync=True)
 
@@ -95,10 +95,10 @@ class _OfAllLessons(TwinnedWidget):
         return [f"{each['name'][:2]} {each['title']}" for each in self.lessons]
 
     def _as_text(self):
-        return "\n".join([*textwrap.wrap(self._about(), 88), *(f"  {line}" for line in self._lines())])
+        return "\n".join([*textwrap.wrap(self._about, 88), *(f"  {line}" for line in self._lines())])
 
     def _as_html(self):
-        first, *rest = map(html.escape, [self._about(), *self._lines()])
+        first, *rest = map(html.escape, [self._about, *self._lines()])
         return f"<div>\n<p>{first}</p>\n<p>" + "<br>\n".join(rest) + "</p>\n</div>"
 
 
@@ -116,11 +116,10 @@ class Practice(_OfAllLessons):
     def __init__(self):
         super().__init__(lessons=all_lessons())
 
-    def _about(self):
-        return (
-            "Practice: the questions of all lessons, those you missed first, then those that are due, then new ones. "
-            "It asks them in a trusted notebook in JupyterLab and needs no kernel."
-        )
+    _about = (
+        "Practice: the questions of all lessons, those you missed first, then those that are due, then new ones. "
+        "It asks them in a trusted notebook in JupyterLab and needs no kernel."
+    )
 
 
 class Progress(_OfAllLessons):
@@ -138,8 +137,7 @@ class Progress(_OfAllLessons):
         lessons = [lesson | {"to": f"{lesson['name']}.ipynb"} for lesson in map(answer_keys, all_lessons())]
         super().__init__(lessons=lessons, practice=f"{find_lesson('15')}.ipynb")
 
-    def _about(self):
-        return (
-            "Your progress: how many questions of each lesson you have answered and missed, and how many to "
-            "answer again. A trusted notebook in JupyterLab shows it, and needs no kernel."
-        )
+    _about = (
+        "Your progress: how many questions of each lesson you have answered and missed, and how many to "
+        "answer again. A trusted notebook in JupyterLab shows it, and needs no kernel."
+    )

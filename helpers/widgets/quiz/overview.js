@@ -80,9 +80,7 @@ export function filing(cards, taken) {
       said.textContent = error instanceof Error ? error.message : String(error);
     }
   });
-  const saving = makeButton("quiz-clear", "Save my answers", () => {
-    said.textContent = saveFile(cards);
-  });
+  const saving = makeButton("quiz-clear", "Save my answers", () => said.replaceChildren(saveFile(cards)));
   const loading = makeButton("quiz-clear", "Load answers", () => chosen.click());
   const files = make("span", "practice-files");
   files.append(saving, loading, chosen);

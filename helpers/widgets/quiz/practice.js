@@ -63,15 +63,11 @@ export function returnOf(record, day, others) {
   return `It comes back ${days === 1 ? "tomorrow" : `in ${days} days`}, on ${record.due}.`;
 }
 
-// The numbers 0 to count − 1 in an order by chance.
+// The numbers 0 to count − 1 in an order by chance: each draws a number, the smallest comes first.
 /** @param {number} count */
 export function shuffled(count) {
-  const order = [...Array(count).keys()];
-  for (let last = count - 1; last > 0; last -= 1) {
-    const other = Math.floor(Math.random() * (last + 1));
-    [order[last], order[other]] = [order[other], order[last]];
-  }
-  return order;
+  const drawn = Array.from({ length: count }, Math.random);
+  return [...drawn.keys()].sort((a, b) => drawn[a] - drawn[b]);
 }
 
 // Let the options stand in another order each time, lettered from the top, so that a letter is of no use to remember.
@@ -85,15 +81,10 @@ function shuffle(question) {
   });
 }
 
-// The lesson of a card as a link: to its page where this is a page, or else to its notebook. For a prediction it names
-// the question, where JupyterLab finds the section.
+// The lesson of a card as a link: to its page where this is a page, or else to its notebook.
 /** @param {Card} card */
-function linkOf({ lesson, title, question }) {
-  const page = location.pathname.endsWith(".html");
-  const link = linkTo(`${lesson}.${page ? "html" : "ipynb"}`, nameOf({ name: lesson, title }));
-  if (question.kind === "prediction" && !page) link.hash = question.key;
-  return link;
-}
+const linkOf = ({ lesson, title }) =>
+  linkTo(`${lesson}.${location.pathname.endsWith(".html") ? "html" : "ipynb"}`, nameOf({ name: lesson, title }));
 
 /** @param {View} view */
 function render({ model, el }) {

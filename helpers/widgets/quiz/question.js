@@ -7,11 +7,8 @@ const CHANGED = "This question has changed since you answered it, so that answer
 
 // One question. `changed` is called whenever its checked answer changes. An answer that is kept is shown, unless the
 // question is to be asked `fresh`, without a stored answer. `result()` says whether first and present answer are right.
-/**
- * @param {string} lesson
- * @param {Question} question
- * @param {{ number?: number, prediction?: boolean, changed: () => void, signal: AbortSignal, fresh?: boolean }} options
- */
+/** @typedef {{ number?: number, prediction?: boolean, changed(): void, signal: AbortSignal, fresh?: boolean }} Asking */
+/** @param {string} lesson @param {Question} question @param {Asking} options */
 export function ask(lesson, question, { number, prediction, changed, signal, fresh }) {
   const place = placeOf(lesson, question.key);
   const name = `quiz-${Math.random().toString(36).slice(2)}`;

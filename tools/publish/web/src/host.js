@@ -161,17 +161,6 @@ const draw = {
     return control(model, range, readout);
   },
 
-  CheckboxModel(model) {
-    const check = make("input", { type: "checkbox" });
-    const tell = () => {
-      check.checked = model.get("value");
-    };
-    check.addEventListener("change", () => model.set("value", check.checked));
-    model.on("change:value", tell);
-    tell();
-    return control(model, check);
-  },
-
   async AnyModel(model) {
     const module = await run(model.get("_esm"));
     const widget = typeof module.default === "function" ? await module.default() : module.default;
