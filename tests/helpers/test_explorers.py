@@ -341,12 +341,6 @@ def test_an_explorer_takes_just_what_is_allowed(monkeypatch, limit, needed, mess
         build()
 
 
-def test_the_largest_number_and_the_extreme_heights_are_drawn():
-    assert simple(lambda n: [points([1e38, -1e38], [0, n])]).marks_at()[0]["data"]["x"].tolist() == [1e38, -1e38]
-    assert [simple(height=height).stage.spec["height"] for height in (60, 300.5, 2000)] == [60, 300.5, 2000]
-    assert simple().stage.spec["height"] == 300
-
-
 # ------------------------------------------------------------------------------------------------------- layout
 
 PANELS = [
@@ -528,6 +522,7 @@ def test_the_mime_bundle_holds_widget_picture_and_caption():
     assert data["text/plain"] == "n is 1" and metadata["image/png"] == {"alt": "n is 1", "width": 680}
     assert Image.open(io.BytesIO(base64.b64decode(data["image/png"]))).size == (1020, 450)
     assert first._png != second._png
+    assert [simple(height=height).stage.spec["height"] for height in (60, 300.5, 2000)] == [60, 300.5, 2000]
 
 
 def test_y_grows_upward_except_in_bare_panels_and_logs_are_taken():
