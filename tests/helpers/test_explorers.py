@@ -341,12 +341,6 @@ def test_an_explorer_takes_just_what_is_allowed(monkeypatch, limit, needed, mess
         build()
 
 
-def test_the_largest_number_and_the_extreme_heights_are_drawn():
-    assert simple(lambda n: [points([1e38, -1e38], [0, n])]).marks_at()[0]["data"]["x"].tolist() == [1e38, -1e38]
-    assert [simple(height=height).stage.spec["height"] for height in (60, 300.5, 2000)] == [60, 300.5, 2000]
-    assert simple().stage.spec["height"] == 300
-
-
 # ------------------------------------------------------------------------------------------------------- layout
 
 PANELS = [
@@ -407,6 +401,22 @@ def test_at_every_width_all_words_stand_inside_their_panel(chosen):
     assert still[0]["ends"][1] < still[1]["ends"][0], "side by side in the still picture"
 
 
+def test_a_layout_as_it_is():
+    """Boxes, limits and the height at the still picture's width and at the narrowest."""
+    panels = [PANELS[0], Panel(ylabel=None), BARE]
+    marks = [lines([1, 2], [0.1, 1], label="four"), bars([0.5, 1.5, 2.5, 3.5], [3, 4, 5], panel=1)]
+    explorer = simple(lambda n: [*marks, cells(np.zeros((3, 5)), limit=1, panel=2)], panels=panels)
+    still, _, _, narrow = all_layouts(explorer.stage.spec)
+    boxes = [[panel["box"] for panel in panels] for _, _, panels in (still, narrow)]
+    assert boxes[0] == [[75.4, 30, 101.8, 220], [244, 10, 192, 262], [464, 10, 190, 114]]
+    assert boxes[1] == [[75.4, 30, 281.8, 145], [14, 235, 167, 187], [209, 235, 187, 112.2]]
+    assert [panel["ends"] for panel in narrow[2]] == [[0, 400], [0, 195], [205, 400]]
+    assert (still[1], narrow[1]) == (300, 450)
+    assert [panel["xlim"] for panel in still[2]] == [[1e-12, 1010], [0.5, 3.5], [0, 5]]
+    assert [label for _, label in still[2][1]["xticks"]] == ["1", "2", "3"], "bars around whole numbers count"
+    assert [panel["yticks"] for panel in still[2][1:]] == [[], []]
+
+
 @pytest.mark.parametrize(
     ("marks", "xlim", "ylim"),
     [
@@ -415,6 +425,7 @@ def test_at_every_width_all_words_stand_inside_their_panel(chosen):
         ([points(3, -3)], [2.5, 3.5], [-3.5, -2.5]),
         ([arrows(1, 2, 4, -2)], [0.76, 5.24], [-0.12, 2.12]),
         ([bars([1, 2, 3], [1, 4])], [1, 3], [0, 4.24]),
+        ([bars([0, 2], [4]), lines([0, 2], [1, 2])], [-0.12, 2.12], [-0.24, 4.24]),
         ([bars([0, 2], [4]), lines([-9, 9], [-9, 9], panel=1)], [0, 2], [0, 4.24]),
         ([lines([0, 2], [0, 2], panel=1)], [0, 1], [0, 1]),
     ],
@@ -466,6 +477,7 @@ def test_ticks_need_55_pixels_on_x_and_40_on_y(monkeypatch):
     fine, coarse = "0 0.05 0.1 0.15 0.2 0.25 0.3".split(), "0 0.1 0.2 0.3".split()
     assert labels((0, 0.3), "linear", 330, "x") == labels((0, 0.3), "linear", 240, "y") == fine
     assert labels((0, 0.3), "linear", 329, "x") == labels((0, 0.3), "linear", 239, "y") == coarse
+    assert labels((0, 7), "linear", 50, "x") == ["0", "5"], "two steps, however narrow"
     seven = "1 10 100 1000 1e4 1e5 1e6".split()
     assert labels((0.9, 1.1e6), "log", 330, "x") == seven and labels((0.9, 1.1e6), "log", 329, "x") == seven[::2]
     monkeypatch.setattr(layout, "log_ticks", lambda *_: [9.999999999999999e-06, 1000.0000000000001])
@@ -494,6 +506,7 @@ def test_ticks_are_those_of_matplotlib(count):
         ([0, 1, 2, 3.25], {}, False),
         ([0.5, 1.5, 2.5, 3.5], {}, True),
         ([0.5, 1.5, 2.5, 3.25], {}, False),
+        ([0.5, 2.5, 4.5, 6.5], {}, False),  # the middles are 1.5, 3.5, ...
         ([0, 2], {}, False),  # two numbers make no counting axis
         ([0, 2], {"whole": True}, True),
     ],
@@ -528,6 +541,7 @@ def test_the_mime_bundle_holds_widget_picture_and_caption():
     assert data["text/plain"] == "n is 1" and metadata["image/png"] == {"alt": "n is 1", "width": 680}
     assert Image.open(io.BytesIO(base64.b64decode(data["image/png"]))).size == (1020, 450)
     assert first._png != second._png
+    assert [simple(height=height).stage.spec["height"] for height in (60, 300.5, 2000)] == [60, 300.5, 2000]
 
 
 def test_y_grows_upward_except_in_bare_panels_and_logs_are_taken():

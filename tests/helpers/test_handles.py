@@ -9,7 +9,7 @@ import pytest
 from helpers import Explorer, Panel, Panel3D, feature_bars, handle, points, points3, surface3
 from helpers.widgets.explorer.layout import all_layouts, project
 from helpers.widgets.explorer.picture import draw_figure
-from tests.handles import STEPS, UNREACHED, run, with_node
+from tests.handles import STEPS, run, with_node
 
 KEYS = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End", "a"]
 
@@ -59,19 +59,6 @@ def test_the_still_picture_draws_a_handle_on_top():
     explorer = held(lambda a, b: [handle(a, b, moves="a"), points(a, b, size=30)])
     _, (knob, dot) = draw_figure(explorer._spec, explorer.marks_at())
     assert min(artist.get_zorder() for artist in knob) > max(artist.get_zorder() for artist in dot)
-
-
-@with_node
-def test_dragging_names_positions_that_it_misses():
-    explorers = [
-        held(lambda a, b: [handle(a, b, moves=("a", "b"))]),
-        held(lambda a, b: [handle(np.cos(a), np.sin(a) + b, moves="a")], panels=Panel(equal=True)),
-        held(lambda a, b: [handle(10.0**a, b + 1, moves="a")], panels=Panel(xscale="log", yscale="log")),
-    ]
-    assert run(UNREACHED, map(stage, explorers)) == []
-    folded = held(lambda a, b: [handle(abs(a - 1), b, moves="a")])  # 0 and 2 share a place
-    missed = {tuple(choices) for _, choices, _ in run(UNREACHED, [stage(folded)])}
-    assert missed == {(2, b) for b in range(3)}
 
 
 @with_node

@@ -102,7 +102,7 @@ def test_what_is_not_numbers_never_passes():
 
 
 @few
-@given(st.one_of(st.text(), st.text(alphabet="a\n\r\t\x00\x1b\x07\x08\x85\u2028\ud800é中\U0001f600\u200d")))
+@given(st.text(alphabet="a\n\r\t\x00\x1b\x07\x08\x85\u2028\ud800é中\U0001f600\u200d"))
 def test_a_name_of_any_characters_counts_once(name):
     passed, line = say(check_true, name, True)
     assert passed == bool(name.strip())

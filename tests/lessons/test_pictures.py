@@ -64,15 +64,6 @@ def test_a_lesson_draws_what_it_stores_and_opens_nothing(run):
     assert run.touched == [], "no socket, program or file"
 
 
-def test_every_position_is_sent_as_it_is_computed_again(run):
-    for explorer in run.explorers:
-        frames = decode_frames(explorer.stage.spec, explorer.stage.data)
-        for index, position in list(enumerate(explorer.positions()))[::5]:
-            for mark, data in zip(explorer.compute(**position), frames, strict=True):
-                for name, array in mark.arrays.items():
-                    np.testing.assert_allclose(data[name][index], array, rtol=1e-5, atol=1e-6)
-
-
 def test_controls_change_picture_and_caption_at_once(run):
     """What a learner sees who tries one control after the other."""
     for explorer in run.explorers:
