@@ -1,6 +1,6 @@
 """Take README's picture: the explorer of lesson 01 that shows the four operations, as a page of the site.
 
-    python -m tools.author.picture     after `make site`; writes .github/lesson.png (needs Node and Chromium)
+python -m tools.author.picture     after `make site`; writes .github/lesson.png (needs Node and Chromium)
 """
 
 import shutil
