@@ -1,14 +1,19 @@
-"""A JupyterLab on a copy of the repository, and Chromium to open it.
+"""A JupyterLab on a copy of the repository, Chromium to open it, and what many of its tests do.
 
 Skipped with one line where Chromium, playwright or the npm packages are missing; BROWSER_REQUIRED=1 makes that
 a failure.
 """
 
+import contextlib
+import functools
+import http.server
+import json
 import os
 import shutil
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from pathlib import Path
@@ -16,8 +21,11 @@ from pathlib import Path
 import nbformat
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-NODE_MODULES = Path(__file__).parent / "node_modules"
+from helpers.widgets.quiz.questions import all_lessons
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+AXE = HERE / "node_modules" / "axe-core" / "axe.min.js"
 TOKEN = "browser-tests"
 CHROMIUM = next(
     filter(None, (shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome", "chrome"))), None
@@ -42,7 +50,7 @@ def missing():
         return "playwright is not installed: run `make test-browser`"
     if CHROMIUM is None:
         return "no Chromium found: install your system's package `chromium`"
-    if not (NODE_MODULES / "axe-core").is_dir():
+    if not AXE.exists():
         return "npm packages are not installed: run `make test-browser`, which needs npm"
     return None
 
@@ -126,6 +134,17 @@ class Lab:
         notary.sign(nbformat.read(self.folder / path, as_version=4))
         notary.store.close()
 
+    def write(self, path, *sources):
+        """Write a trusted notebook of these cells, run and stored with its widgets; any cell may be run first."""
+        from nbclient import NotebookClient
+
+        setup = f"import sys\nsys.path.insert(0, {str(ROOT)!r})\n"
+        nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(setup + source) for source in sources])
+        NotebookClient(nb, kernel_name="python3", store_widget_state=True, timeout=120).execute()
+        nbformat.write(nb, self.folder / path)
+        self.trust(path)
+        return nb
+
 
 @pytest.fixture(scope="session")
 def make_lab(tmp_path_factory):
@@ -152,12 +171,6 @@ def lab(make_lab):
 
 
 @pytest.fixture(scope="session")
-def learners_house(lab):
-    """The same, for tests that open the learner's copies in workbook/."""
-    return lab
-
-
-@pytest.fixture(scope="session")
 def browser():
     from playwright.sync_api import sync_playwright
 
@@ -173,3 +186,164 @@ def page(browser):
     page.set_default_timeout(60_000)
     yield page
     page.close()
+
+
+@pytest.fixture
+def visit_inside(browser):
+    """visit_inside(home, path, ...) opens a page in a browser of its own that reaches nothing outside of an address.
+
+    That nothing outside was asked for, and that no script failed, is part of every test. `ready` is waited for; what
+    else is given are options of the browser's context.
+    """
+    contexts, refused, errors = [], [], []
+
+    def visit_inside(home, path, ready=None, **options):
+        context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}} | options)
+        contexts.append(context)
+
+        def guard(route):
+            if not route.request.url.startswith((home, "data:", "blob:")):
+                refused.append(route.request.url)
+                route.abort()
+            else:
+                route.continue_()
+
+        context.route("**/*", guard)
+        page = context.new_page()
+        page.set_default_timeout(20_000)
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.goto(home + path)
+        if ready:
+            page.wait_for_function(ready)
+        return page
+
+    yield visit_inside
+    for context in contexts:
+        context.close()
+    assert refused == [] and errors == []
+
+
+@contextlib.contextmanager
+def served(folder):
+    """The address of a folder on a server that can do nothing but send files."""
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+def built(folder, module, *options):
+    """The folder that a command of tools/publish writes."""
+    command = [sys.executable, "-m", f"tools.publish.{module}", folder, *options]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+# ------------------------------------------------------------------------------------------------ answers
+
+QUESTIONS = {f"{lesson['name']}/{q['key']}": q for lesson in all_lessons() for q in lesson["questions"]}
+
+
+def keep(page, choices, *, heard=False, **more):
+    """Store answers {name of a question: choice} as another tab would; the page may hear of it."""
+    for name, choice in choices.items():
+        record = {"choice": choice, "first": choice, "tries": 1, "mark": QUESTIONS[name]["mark"]} | more
+        page.evaluate(
+            """([key, newValue, heard]) => {
+                localStorage.setItem(key, newValue);
+                if (heard) window.dispatchEvent(new StorageEvent("storage", { key, newValue }));
+            }""",
+            [f"normalization-notebooks/{name}", json.dumps(record), heard],
+        )
+
+
+# ------------------------------------------------------------------------------------------------ widgets
+
+DEAD = "Error displaying widget: model not found"
+STAGE = ".explorer .explorer-stage svg"
+# The keys that move a control by a step and back, and whether it is at its end.
+STEPS = """(e) => e.tagName == "SELECT"
+    ? [["ArrowDown", "ArrowUp"], e.selectedIndex == e.options.length - 1]
+    : [["ArrowRight", "ArrowLeft"], Number(e.ariaValueNow ?? e.value) >= Number(e.ariaValueMax ?? e.max)]"""
+
+
+def open_alive(page, opening, widget=STAGE):
+    """Open a notebook until its widgets show; again where JupyterLab lost the race of a kernel with what is stored."""
+    for _ in range(3):
+        opening()
+        page.wait_for_function(f"document.querySelector('{widget}') || document.body.innerText.includes('{DEAD}')")
+        if page.query_selector(widget):
+            break
+    if "explorer" in widget:
+        wait_until_alive(page)
+
+
+def wait_until_alive(page):
+    """Every explorer of the page is drawn and its controls are named."""
+    page.wait_for_selector(STAGE)
+    page.wait_for_function(
+        "document.querySelectorAll('.explorer').length == document.querySelectorAll('.explorer-stage svg').length"
+    )
+    page.wait_for_function(
+        "[...document.querySelectorAll('.explorer .noUi-handle')].every((h) => h.getAttribute('aria-label'))"
+    )
+
+
+def move_every_control(page):
+    """Move each control a step and back; returns how many there were. Fails where the caption stays the same.
+
+    The picture may stay: that a norm does not see the scale is the point of some. But the caption names what is chosen.
+    """
+    moved = 0
+    for explorer in page.query_selector_all(".explorer"):
+        picture, caption = (explorer.query_selector(s) for s in (".explorer-stage svg", ".explorer-caption"))
+        for control in explorer.query_selector_all("select, .noUi-handle, input[type=range]"):
+            first = [picture.inner_html(), caption.text_content()]
+            keys, at_end = control.evaluate(STEPS)
+            there, back = reversed(keys) if at_end else keys
+            control.focus()
+            page.keyboard.press(there)
+            changed = "([_, c, first]) => c.textContent != first[1]"
+            page.wait_for_function(changed, arg=[picture, caption, first], timeout=5000)
+            page.keyboard.press(back)
+            same = "([p, c, first]) => p.innerHTML == first[0] && c.textContent == first[1]"
+            page.wait_for_function(same, arg=[picture, caption, first], timeout=5000)
+            moved += 1
+    return moved
+
+
+def settle(page):
+    """Two frames later everything is drawn."""
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+# ------------------------------------------------------------------------------------------------ for all eyes
+
+
+def serious(page, where="html", **options):
+    """What axe finds: each broken rule with the first places."""
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    run = "([where, options]) => axe.run(where, { resultTypes: ['violations'], ...options })"
+    found = page.evaluate(run, [where, options])["violations"]
+    found = [violation for violation in found if violation["impact"] in ("serious", "critical")]
+    return [(violation["id"], [node["html"][:200] for node in violation["nodes"]][:3]) for violation in found]
+
+
+def worst_contrast(page):
+    """The words of widgets that are hardest to read, with their contrast."""
+    words = page.evaluate((HERE / "readable.js").read_text())
+    assert len(words) > 10, "no words found to measure"
+    return words[:5]
+
+
+def assert_controls_beside_pictures(page):
+    """Each picture, or its next panel, is seen together with its controls."""
+    page.wait_for_timeout(300)  # explorers take the layout for this width
+    seen = page.evaluate((HERE / "together.js").read_text())
+    assert seen and all(lost == 0 and here >= min(225, height) for lost, here, height in seen), seen

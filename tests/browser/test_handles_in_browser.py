@@ -2,13 +2,12 @@
 
 import json
 
-import nbformat
 import numpy as np
 import pytest
 
 from helpers import Explorer, Panel, Panel3D, handle, lines, points3, surface3
-from tests.browser.conftest import ROOT
-from tests.browser.test_marks_in_browser import choices, count, open_stages
+from tests.browser.conftest import ROOT, open_alive, serious, settle
+from tests.browser.test_marks_in_browser import choices, open_stages
 
 KNOB, CAPTION = ".handle .knob", ".explorer-caption"
 SEEN = """document.querySelector('.explorer-stage svg').innerHTML
@@ -49,18 +48,14 @@ def press(page, *keys):
     settle(page)
 
 
-def settle(page):
-    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-
-
 def test_after_a_drag_picture_and_slider_agree(page):
     explorer = two()
     open_stages(page, [explorer], 680)
     found = {}
-    for index in range(count(explorer)):
+    for index in (0, 30, 47, 77, 10):
         page.evaluate("(choices) => stages[0].model.move(choices)", choices(explorer, index))
         found[index] = middle(page, 0), page.evaluate(SEEN), page.inner_text(CAPTION)
-    for index in (0, 30, 47, 77, 10):
+    for index in found:
         page.evaluate("(choices) => stages[0].model.move(choices)", [3, 1, choices(explorer, index)[2]])
         (x, y), seen, caption = found[index]
         drag(page, middle(page, 0), (x + 9, y - 7))  # nearer to this place than to any other
@@ -92,8 +87,8 @@ def test_keys_move_a_focused_handle_audibly(page):
     assert not page.is_visible(".hint"), "someone has moved it"
     assert page.inner_text(CAPTION).startswith("a -1, b 1, c 1")
     first = page.query_selector(".handle")
-    told = {name: first.get_attribute(name) for name in ("role", "aria-label", "aria-valuetext", "aria-valuenow")}
-    assert told == {"role": "slider", "aria-label": "a and b", "aria-valuetext": "a −1, b 1", "aria-valuenow": "2"}
+    told = [first.get_attribute(name) for name in ("role", "aria-label", "aria-valuetext", "aria-valuenow")]
+    assert told == ["slider", "a and b", "a −1, b 1", "2"]
     press(page, "End")
     assert first.get_attribute("aria-valuetext") == "a 3, b 1"
     assert page.evaluate("getComputedStyle(document.querySelector('.halo')).stroke") != "none", "the ring of the focus"
@@ -105,15 +100,12 @@ def test_keys_move_a_focused_handle_audibly(page):
 def test_a_space_panel_turns_by_mouse_and_keys(page):
     plane = surface3(*np.meshgrid([-2.0, 2], [-2.0, 2]), np.zeros((2, 2)))
     cloud = np.random.default_rng(0).normal(size=(3, 20))
-    panel = Panel3D(title="cloud")
-    open_stages(
-        page, [Explorer({"n": [1, 2]}, lambda n: [plane, points3(*cloud * n)], lambda n: f"{n}", panels=panel)], 680
-    )
-    assert page.text_content(".hint") == "drag to turn"
+    marks = [plane, points3(*cloud)]
+    open_stages(page, [Explorer({"n": [1, 2]}, lambda n: marks, lambda n: f"{n}", panels=Panel3D(title="cloud"))], 680)
     start = page.evaluate(SEEN)
     box = page.query_selector(".turn").bounding_box()
     drag(page, (box["x"] + 200, box["y"] + 100), (box["x"] + 260, box["y"] + 120))
-    assert page.evaluate(SEEN) != start and not page.is_visible(".hint")
+    assert page.evaluate(SEEN) != start
     press(page, "Home")
     assert page.evaluate(SEEN) == start
     seen = {start}
@@ -147,7 +139,6 @@ def hosted(page, tmp_path):
 
 def test_play_takes_about_four_seconds_and_slider_and_handle_follow(hosted):
     page = hosted
-    assert page.evaluate("document.querySelector('.explorer-play').parentNode.textContent").startswith("a")
     page.wait_for_timeout(300)
     assert page.inner_text(CAPTION).startswith("a -3"), "never by itself"
     begun = page.evaluate("performance.now()")
@@ -183,36 +174,23 @@ def test_any_press_stops_it_and_with_reduced_motion_it_is_a_step(hosted):
         page.click(".explorer-play")
         settle(page)
         assert page.inner_text(CAPTION).startswith(expected)
-    page.add_script_tag(path=ROOT / "tests" / "browser" / "node_modules" / "axe-core" / "axe.min.js")
-    found = page.evaluate("axe.run('main').then(({ violations }) => violations.map((v) => [v.id, v.nodes[0].html]))")
-    assert found == []
+    assert serious(page, "main") == []
 
 
-NOTEBOOK = f"""
-import sys
-sys.path.insert(0, {str(ROOT)!r})
+NOTEBOOK = """
 from helpers import Explorer, handle
-Explorer({{"a": [1, 2, 3]}}, lambda a: [handle(a, a, moves="a")], lambda a: f"a is {{a}}", play="a")
-"""
+Explorer({"a": [1, 2, 3]}, lambda a: [handle(a, a, moves="a")], lambda a: f"a is {a}", play="a")"""
 
 
 def test_in_jupyterlab_handle_and_slider_follow_each_other(lab, page):
-    from nbclient import NotebookClient
-
-    nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(NOTEBOOK.strip())])
-    NotebookClient(nb, kernel_name="python3", store_widget_state=True, timeout=120).execute()
-    nbformat.write(nb, lab.folder / "handle.ipynb")
-    lab.trust("handle.ipynb")
-    page.goto(lab.url("handle.ipynb"))
-    page.wait_for_selector(".explorer-stage .handle")
+    lab.write("handle.ipynb", NOTEBOOK)
+    open_alive(page, lambda: page.goto(lab.url("handle.ipynb")), ".explorer-stage .handle")
     page.wait_for_selector(".explorer-play")
     x, y = middle(page, 0)
     drag(page, (x, y), (x + 5000, y - 5000))
     page.wait_for_function("document.querySelector('.explorer-caption').textContent == 'a is 3'", timeout=5000)
     assert page.inner_text(".explorer .widget-readout") == "3"
-    for key, value in (("End", "3"), ("Home", "1"), ("Home", "1")):  # also where it is there already
-        page.focus(".explorer .noUi-handle")
-        page.keyboard.press(key)
-        page.wait_for_timeout(200)
-        assert page.get_attribute(".explorer .noUi-handle", "aria-valuetext") == value
-    assert page.get_attribute(".explorer .handle", "aria-valuenow") == "0"
+    page.focus(".explorer .noUi-handle")
+    press(page, "Home")
+    page.wait_for_function("document.querySelector('.explorer .handle').getAttribute('aria-valuenow') == '0'")
+    assert page.get_attribute(".explorer .noUi-handle", "aria-valuetext") == "1"

@@ -1,22 +1,14 @@
 """Keys pressed on a control of a widget in JupyterLab: its own move it, those that run or leave a cell do that."""
 
-import nbformat
 import pytest
 
-from tests.browser.conftest import ROOT
-from tests.browser.test_lessons_in_browser import wait_until_alive
+from tests.browser.conftest import open_alive
 
-# Each cell with a widget stands alone, so that it can be run first.
-SETUP = f"""
-import sys
-sys.path.insert(0, {str(ROOT)!r})
-from helpers import Explorer, Quiz, points
-"""
 EXPLORER = """
+from helpers import Explorer, points
 sliders = {"n": [1, 2, 3], "kind": ["plain", "bold", "wide"]}
-Explorer(sliders, lambda n, kind: [points([n], [len(kind)])], lambda n, kind: f"{n} {kind}")
-"""
-SOURCES = [SETUP + EXPLORER, "1 + 1", SETUP + 'Quiz("01", only="nan_probe")', "2 + 2"]
+Explorer(sliders, lambda n, kind: [points([n], [len(kind)])], lambda n, kind: f"{n} {kind}")"""
+QUIZ = 'from helpers import Quiz\nQuiz("01", only="nan_probe")'
 
 CONTROLS = {
     "slider": (".explorer .noUi-handle", "ArrowRight"),
@@ -35,15 +27,9 @@ GUESS = "normalization-notebooks/01_axis_intuition/nan_probe"
 @pytest.fixture
 def opened(lab, page):
     """A notebook with an explorer, a quiz and a cell after each: run once, opened, trusted, its kernel at work."""
-    from nbclient import NotebookClient
-
     if not (lab.folder / "keys.ipynb").exists():
-        nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source.strip()) for source in SOURCES])
-        NotebookClient(nb, kernel_name="python3", store_widget_state=True, timeout=120).execute()
-        nbformat.write(nb, lab.folder / "keys.ipynb")
-    lab.trust("keys.ipynb")
-    page.goto(lab.url("keys.ipynb"))
-    wait_until_alive(page)
+        lab.write("keys.ipynb", EXPLORER, "1 + 1", QUIZ, "2 + 2")
+    open_alive(page, lambda: page.goto(lab.url("keys.ipynb")))
     page.wait_for_selector(".quiz fieldset")
     page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status='idle']", state="attached")
     return page
@@ -73,38 +59,32 @@ def wait_until_run(page, cell):
     page.wait_for_selector(".quiz fieldset")
 
 
-def test_a_controls_own_keys_and_letters_leave_the_cells_alone(opened):
-    count = len(opened.query_selector_all(CELLS))
-    for control, (_, key) in CONTROLS.items():
+@pytest.mark.parametrize("control", CONTROLS)
+def test_a_controls_keys_move_it_and_letters_leave_cells_alone(opened, control):
+    count = opened.locator(CELLS).count()
+    cell = focus(opened, control)
+    before = opened.evaluate(SEEN)
+    opened.keyboard.press(CONTROLS[control][1])
+    opened.wait_for_function(f"(before) => ({SEEN})() != before", arg=before, timeout=5000)
+    assert active(opened) == cell
+    if control != "button":  # it is gone after its key
+        opened.keyboard.type("abxdd")
+        opened.wait_for_timeout(200)
+        assert opened.locator(CELLS).count() == count
+
+
+@pytest.mark.parametrize("control", CONTROLS)
+def test_keys_that_run_or_leave_a_cell_do_that(opened, control):
+    for key, below in (("Shift+Enter", 1), ("Control+Enter", 0)):
         cell = focus(opened, control)
-        before = opened.evaluate(SEEN)
         opened.keyboard.press(key)
-        opened.wait_for_function(f"(before) => ({SEEN})() != before", arg=before, timeout=5000)
-        assert active(opened) == cell, control
-    for control in CONTROLS:
-        if control != "button":  # it is gone after its key
-            focus(opened, control)
-            for letter in "abxdd":
-                opened.keyboard.press(letter)
-            opened.wait_for_timeout(200)
-            assert len(opened.query_selector_all(CELLS)) == count, control
-
-
-def test_keys_that_run_or_leave_a_cell_do_that(opened):
-    for control in CONTROLS:
-        cell = focus(opened, control)
-        opened.keyboard.press("Shift+Enter")
         wait_until_run(opened, cell)
-        assert active(opened) == cell + 1, control
-        cell = focus(opened, control)
-        opened.keyboard.press("Control+Enter")
-        wait_until_run(opened, cell)
-        assert active(opened) == cell, control
-        focus(opened, control)
-        opened.keyboard.press("Escape")
-        assert opened.query_selector(".jp-Notebook.jp-mod-commandMode"), control
-        opened.keyboard.press("ArrowDown")
-        chosen = f"(cell) => document.querySelectorAll('{CELLS}')[cell].matches('.jp-mod-active')"
-        opened.wait_for_function(chosen, arg=cell + 1, timeout=5000)
+        assert active(opened) == cell + below
+    focus(opened, control)
+    opened.keyboard.press("Escape")
+    assert opened.query_selector(".jp-Notebook.jp-mod-commandMode")
+    opened.keyboard.press("ArrowDown")
+    chosen = f"(cell) => document.querySelectorAll('{CELLS}')[cell].matches('.jp-mod-active')"
+    opened.wait_for_function(chosen, arg=cell + 1, timeout=5000)
     # Enter commits to a guess, but not together with Shift.
     assert opened.evaluate(f"localStorage.getItem('{GUESS}')") is None

@@ -4,11 +4,8 @@ Without PYODIDE_DIST, Python comes from npm and has no NumPy, and what needs non
 from top to bottom, its exercises are done, and it is opened again.
 """
 
-import functools
-import http.server
 import json
 import os
-import threading
 import zipfile
 from pathlib import Path
 
@@ -16,6 +13,7 @@ import pytest
 
 from helpers.exercises import all_exercises
 from tests.browser import pyodide_core
+from tests.browser.conftest import served
 from tests.shared import ROOT, without_measured
 from tools.learner.widget_state import models_of
 from tools.lessons import VIEW, read_lesson, text
@@ -55,15 +53,8 @@ STATE = f"() => Object.keys(Object.values({PANEL}.content.model.getMetadata('wid
 class Site:
     """A folder served under /a/school/."""
 
-    def __init__(self, folder):
-        class Handler(http.server.SimpleHTTPRequestHandler):
-            def log_message(self, *_):
-                pass
-
-        self.folder = folder
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=folder))
-        self.pages = f"http://127.0.0.1:{self.server.server_port}/a/school/"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+    def __init__(self, folder, address):
+        self.folder, self.pages = folder, f"{address}a/school/"
 
     def copy(self, name):
         return json.loads((self.folder / "a/school/run/files" / name).read_text(encoding="utf-8"))
@@ -87,10 +78,8 @@ def site(tmp_path_factory):
     page = reading_page(read_lesson(ROOT / "notebooks" / LESSON))
     (pages / LESSON).with_suffix(".html").write_text(page, encoding="utf-8")
     lite.build(pages / "run", Path(DIST or place / "pyodide"))
-    site = Site(place / "www")
-    yield site
-    site.server.shutdown()
-    site.server.server_close()
+    with served(place / "www") as address:
+        yield Site(place / "www", address)
 
 
 @pytest.fixture

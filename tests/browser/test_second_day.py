@@ -10,7 +10,7 @@ import urllib.request
 
 import pytest
 
-from tests.browser.test_lessons_in_browser import DEAD, move_every_control
+from tests.browser.conftest import DEAD, move_every_control, open_alive
 from tools.lessons import VIEW
 
 OWN_CELL = """from helpers import points
@@ -20,12 +20,6 @@ ALIVE = """() => ({
     captions: [...document.querySelectorAll('.explorer-caption')].map((e) => e.textContent),
     inputs: document.querySelectorAll('.quiz input').length,
 })"""
-LOADED = """([explorers, others, dead]) =>
-    document.querySelectorAll('.jp-OutputArea-output').length > 0 &&
-    (document.querySelectorAll('.explorer-stage svg').length >= explorers &&
-        document.querySelectorAll('.quiz, .filter-table').length >= others
-        ? 'alive'
-        : document.querySelector('.jp-Notebook').innerText.includes(dead) && 'dead')"""
 ANSWERED = "[...document.querySelectorAll('.quiz [role=status]')].map((e) => e.textContent).filter((t) => t)"
 # Give the first cell with these words another text, or put a cell above it; then run it.
 WRITE_AND_RUN = """async ([words, source, above]) => {
@@ -58,18 +52,13 @@ def read(path):
 
 
 def open_lesson(page, house, name):
-    """Open a copy; returns what is alive in it, once that is every explorer and question that its file shows."""
-    nb = read(file_of(house, name))
-    data = [output.get("data", {}) for cell in nb["cells"] for output in cell.get("outputs", [])]
-    pictures = ["image/png" in one for one in data if VIEW in one]
-    for _ in range(3):
-        page.goto(house.url(f"workbook/{name}.ipynb"))
-        page.wait_for_selector(".jp-Notebook .jp-Cell")
-        expected = [sum(pictures), len(pictures) - sum(pictures), DEAD]
-        if page.wait_for_function(LOADED, arg=expected, timeout=90_000).json_value() == "alive":
-            return settled(page)
-        print(f"{name} had to be loaded again")  # on a busy machine; the README says so
-    pytest.fail(f"{name} shows a widget that is not found, three times")
+    """Open a copy; returns what is alive in it, once that is every explorer that its file shows."""
+    outputs = [output for cell in read(file_of(house, name))["cells"] for output in cell.get("outputs", [])]
+    views = [output["data"] for output in outputs if VIEW in output.get("data", {})]
+    open_alive(page, lambda: page.goto(house.url(f"workbook/{name}.ipynb")))
+    seen = settled(page)
+    assert len(seen["stages"]) == sum("image/png" in view for view in views)
+    return seen
 
 
 def settled(page):
@@ -96,13 +85,6 @@ def run(page, command):
     return settled(page)
 
 
-def run_half(page):
-    cells = page.locator(".jp-CodeCell .jp-InputPrompt")
-    cells.nth(cells.count() // 2).click()
-    page.keyboard.press("Escape")
-    return run(page, "Run All Above Selected Cell")
-
-
 def save(page, house, name):
     before = file_of(house, name).stat().st_mtime_ns
     page.keyboard.press("Control+s")
@@ -117,9 +99,8 @@ def save(page, house, name):
 def test_a_lesson_its_exercise_and_its_second_day(house, page):
     name = "00_start_here"
     assert f"JupyterLab is at http://127.0.0.1:{house.port}/lab" in house.said()
-    for path in ("contents", "kernels"):
-        with pytest.raises(urllib.error.HTTPError, match="403"):  # nobody is answered without the token
-            urllib.request.urlopen(f"http://127.0.0.1:{house.port}/api/{path}")
+    with pytest.raises(urllib.error.HTTPError, match="403"):  # nobody is answered without the token
+        urllib.request.urlopen(f"http://127.0.0.1:{house.port}/api/contents")
     recorded = open_lesson(page, house, name)
     assert len(recorded["stages"]) >= 1 and "Commit to your guess above" in page.inner_text(".jp-Notebook")
     question = page.locator(".quiz fieldset").first
@@ -145,7 +126,10 @@ def test_a_lesson_its_exercise_and_its_second_day(house, page):
 def test_a_lesson_that_ran_in_part_and_one_that_was_only_saved(house, page):
     half, unrun = "01_axis_intuition", "03_running_averages"
     open_lesson(page, house, half)
-    run_half(page)
+    cells = page.locator(".jp-CodeCell .jp-InputPrompt")
+    cells.nth(cells.count() // 2).click()
+    page.keyboard.press("Escape")
+    run(page, "Run All Above Selected Cell")
     first = save(page, house, half)
     widgets = read(file_of(house, unrun))["metadata"]["widgets"]
     second = open_lesson(page, house, unrun)

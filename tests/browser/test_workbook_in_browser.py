@@ -1,8 +1,8 @@
 """The learner's copies in JupyterLab: what answers a question is held back, and terms lead to the glossary."""
 
 
-def test_nothing_is_told_before_the_guess_and_terms_lead_on(learners_house, page):
-    page.goto(learners_house.url("workbook/05_rms_norm.ipynb"))
+def test_nothing_is_told_before_the_guess_and_terms_lead_on(lab, page):
+    page.goto(lab.url("workbook/05_rms_norm.ipynb"))
     folded = page.locator(".jp-RenderedMarkdown details:has(mjx-container)").first
     folded.wait_for(state="attached")
     assert page.locator(".jp-OutputArea pre", has_text="Commit to your guess above").count() > 3
