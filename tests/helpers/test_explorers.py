@@ -161,6 +161,10 @@ def test_marks_and_panels_have_least_and_most():
     assert len(cells([[0, 4]], names="abcde").style["names"]) == 5
     assert [cells([[1]], limit=0.5, digits=digits).style["digits"] for digits in (0, np.int64(9))] == [0, 9]
     assert [Panel3D(view=(0, elevation)).view[1] for elevation in (-90, 90)] == [-90, 90]
+    assert Panel(xlim=(0.5, 2), xscale="log").xlim == (0.5, 2) and Panel(xlim=(0, 4), bare=True).bare
+    masked = np.ma.masked_array([1.0, 2.0], [0, 1])
+    np.testing.assert_array_equal(points(masked, 0 * masked).arrays["x"], [1, np.nan])
+    assert points(0, 0, label=3).style["label"] == "3"
     assert [text(0, 0, "a", align=side).style["align"] for side in ("middle", "end")] == ["middle", "end"]
     mark = points(np.array([Fraction(1, 2), 3], dtype=object), [True, 2.5], size=0.5)
     assert mark.arrays["x"].tolist() == [0.5, 3] and mark.arrays["y"].tolist() == [1, 2.5]
@@ -237,6 +241,12 @@ def test_the_browser_gets_controls_and_all_captions():
     assert {"spec", "data", "captions", "caption_of"} <= set(state) and [state[f"at_{k}"] for k in range(4)] == [0] * 4
 
 
+def test_four_sliders_and_as_many_values_as_positions_are_taken(monkeypatch):
+    monkeypatch.setattr(machinery, "MAX_POSITIONS", 16)
+    for sliders in ({name: [1, 2] for name in "abcd"}, {"n": range(16)}):
+        assert len(list(simple(lambda **_: DOT, lambda **_: "c", sliders).positions())) == 16
+
+
 def test_a_float_is_found_with_fewer_digits():
     explorer = simple(lambda eps: [points([eps], [1])], lambda eps: f"{eps:.0e}", {"eps": np.logspace(-12, 2, 57)})
     assert explorer.caption_at(eps=1e-5) == "1e-05"
@@ -286,7 +296,10 @@ def test_a_wrong_frame_names_its_position(compute, message):
     [
         ({"caption": lambda n: ""}, "caption returned '' at n = 1"),
         ({"caption": lambda n: f"{1 / (n - 2)}"}, "caption failed at n = 2: ZeroDivisionError"),
-        ({"sliders": {}}, "^Explorer: expected a dict of 1 to 4 sliders, {name: values}$"),
+        *(
+            ({"sliders": s}, "^Explorer: expected a dict of 1 to 4 sliders")
+            for s in ({}, dict.fromkeys("abcde", [1, 2]))
+        ),
         *(
             ({"sliders": {"n": v}}, "'n' needs at least two values")
             for v in ([1], [1, 1], [1, 2, 1], {1: 1, "1": 2, 2: 3})
@@ -296,7 +309,7 @@ def test_a_wrong_frame_names_its_position(compute, message):
         *(({"sliders": {"n": v}}, "'n' needs a list of values") for v in (5, "abc", np.array(1), iter([1, 2]))),
         ({"start": {"m": 1}}, "start names 'm', expected one of"),
         ({"start": {"n": 7}}, r"^Explorer: 7 is not one of the slider's values \['1', '2', '3'\]$"),
-        ({"panels": [Panel(), "a"]}, "expected a Panel or a list of them"),
+        *(({"panels": panels}, "expected a Panel or a list of them") for panels in ([Panel(), "a"], [])),
         ({"height": 59}, "height is 59, expected 60 to 2000 pixels"),
         ({"height": 2001}, "height is 2001, expected 60 to 2000 pixels"),
         ({"play": "c"}, r"play is 'c', expected one of \['n'\]"),

@@ -207,11 +207,12 @@ def test_odd_arguments_of_explorers_are_refused_in_a_line():
 
 def test_words_of_any_kind_and_a_reused_array_are_drawn():
     """Words that look like a formula, which matplotlib would otherwise read, or need letters it lacks."""
-    words, buffer = "cost $5 or \\frac$ $\\bad$ 均值\n<b>", np.zeros(1)
+    words, buffer, made = "cost $5 or \\frac$ $\\bad$ 均值\n<b>", np.zeros(1), []
 
     def compute(n):
         buffer[:] = n
-        return [points(buffer, buffer, label=words), text(n, n, words)]
+        made[:] = [points(buffer, buffer, label=words), text(n, n, words)]
+        return made
 
     explorer = explore(compute, panels=Panel(xlabel=words, ylabel=words, title=words))
     assert [explorer.marks_at(n=n)[0]["data"]["x"] for n in (1, 2, 3)] == [1, 2, 3]
