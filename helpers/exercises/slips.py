@@ -257,15 +257,20 @@ class Several:
 def _made(base, slips):
     """The function that a base becomes with these slips, or None."""
     undo = []
+    wholes = [getattr(slip.parent, slip.field) for slip in slips]
+    old = [whole if slip.index is None else whole[slip.index] for slip, whole in zip(slips, wholes, strict=True)]
+    inner = {
+        id(node): slip.new for node, slip in zip(old, slips, strict=True)
+    }  # one slip may keep what another changes
     try:
-        for slip in slips:
-            whole = getattr(slip.parent, slip.field)
+        for slip, whole in zip(slips, wholes, strict=True):
+            new = inner.get(id(slip.new), slip.new)
             if slip.index is None:
                 undo.append((setattr, slip.parent, slip.field, whole))
-                setattr(slip.parent, slip.field, slip.new)
+                setattr(slip.parent, slip.field, new)
             else:
                 undo.append((list.__setitem__, whole, slip.index, whole[slip.index]))
-                whole[slip.index] = slip.new
+                whole[slip.index] = new
         return compiled(base.tree, base.names, base.tree.body[-1].name)
     except Exception:
         return None
