@@ -6,7 +6,9 @@ The result is one line, and a learner's mistake is never a traceback:
     PASS - my_layer_norm: 8 cases
     FAIL - my_layer_norm: you divided by n - 1 ...  a known mistake gives the same outputs in every case
     FAIL - my_layer_norm: one slip from right: ...  so does a correct solution that is changed in one place
-    FAIL - my_layer_norm: case square x [...]: ...  otherwise the first case that differs, and where
+    FAIL - my_layer_norm: two slips ...: ...        or in two places, or in all places where it is the same thought
+    FAIL - my_layer_norm: case square x [...]: ...  otherwise what is right, what the numbers are to the right ones,
+                                                    and the first case that differs
 """
 
 import contextlib

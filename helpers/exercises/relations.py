@@ -25,7 +25,8 @@ def relations(cases, names, tol):
         return [f"your result is {said}"] if said and said != "right" else []
     if any(not isinstance(got, (tuple, list)) or len(got) != len(right) for got, *_ in cases):
         return []
-    names = names or getattr(right, "_fields", [f"item {i}" for i in range(len(right))])
+    if len(names) != len(right):
+        names = getattr(right, "_fields", [f"item {i}" for i in range(len(right))])
     parts = {name: _relation([(got[i], wanted[i], g) for got, wanted, g in cases], tol) for i, name in enumerate(names)}
     right_ones = [name for name, said in parts.items() if said == "right"]
     found = [f"{name} is {said}" for name, said in parts.items() if said and said != "right"]

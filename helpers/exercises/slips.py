@@ -159,7 +159,7 @@ SPREADS = {
         ("it is divided by n - 1 instead of n", ("A", "np.sum(A, ...) / (np.sum(0 * A + 1, ...) - 1)")),
     ],
 }
-PAIRS = 1000  # so many are tried
+PAIRS = 3000  # so many are tried
 REDUCTIONS = ("mean", "sum", "var", "std", "max", "min", "any", "all", "norm")
 AXES = ("0", "1", "-1", "-2", "2", "(0, 1)", "(0, 2)", "(1, 2)", "(2, 3)", "(0, 2, 3)", "(1, 2, 3)")
 
