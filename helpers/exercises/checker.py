@@ -6,7 +6,9 @@ The result is one line, and a learner's mistake is never a traceback:
     PASS - my_layer_norm: 8 cases
     FAIL - my_layer_norm: you divided by n - 1 ...  a known mistake gives the same outputs in every case
     FAIL - my_layer_norm: one slip from right: ...  so does a correct solution that is changed in one place
-    FAIL - my_layer_norm: case square x [...]: ...  otherwise the first case that differs, and where
+    FAIL - my_layer_norm: two slips ...: ...        or in two places, or in all places where it is the same thought
+    FAIL - my_layer_norm: case square x [...]: ...  otherwise what is right, what the numbers are to the right ones,
+                                                    and the first case that differs
 """
 
 import contextlib
@@ -31,9 +33,12 @@ from ..checks import compare, describe, explain, record, shorten
 from . import slips
 from .attempts import is_blank, not_written_here, unfit
 from .edits import Case
+from .relations import relations
 
 TIME_LIMIT = 5.0  # seconds of computing for all cases of one attempt, however busy the machine is
-SLIPS_TIME_LIMIT = 2.0  # seconds of computing for all single slips
+SLIPS_TIME_LIMIT = 2.0  # seconds of computing for all slips
+PAIRS_TIME_LIMIT = 0.6  # and of these for two slips at once
+MANY_NUMBERS = 12  # in the answers to all cases: with fewer only a single slip is named
 _HELPERS = str(Path(__file__).resolve().parents[1])
 _LESSONS = Path(_HELPERS) / "lessons"
 _PACKAGE = __package__.split(".")[0]
@@ -109,10 +114,10 @@ def diagnose(exercise, attempt, from_any_cell=False):
     said = (
         wrong[0].changed
         or _known_mistake(exercise, outcomes)
-        or _one_slip(exercise, outcomes, wrong)
+        or _slip(exercise, outcomes, wrong)
         or _translated(wrong[0].problem)
         or _faults_left(exercise, outcomes, wrong)
-        or _first_difference(exercise, wrong[0])
+        or _difference(exercise, outcomes, wrong)
     )
     return False, said + hidden
 
@@ -331,27 +336,45 @@ def _known_mistake(exercise, outcomes):
     return None
 
 
-def _one_slip(exercise, outcomes, wrong):
-    """The sentence of a single slip that gives what the attempt gave in every case.
+def _slip(exercise, outcomes, wrong):
+    """The sentence of a slip, unless the search takes too long: one slip may compute without end."""
+    with contextlib.suppress(_OutOfTime), _time_limit(TIME_LIMIT):
+        return _search(exercise, outcomes, wrong)
+
+
+def _search(exercise, outcomes, wrong):
+    """The sentence of a slip that gives what the attempt gave in every case: a single one, repeated, or two.
 
     None where the evidence is thin: the attempt never answers, the slip is told from right by rounding only, or slips
     in many lines give the same. Nor is a fault named in code that is handed over to find its faults.
     """
     if exercise.given or all(o.problem for o in outcomes) or any(isinstance(o.kind, str) for o in outcomes):
         return None
-    wrong_first = wrong + [outcome for outcome in outcomes if outcome not in wrong]
+    answered_first = sorted(outcomes, key=lambda outcome: (bool(outcome.problem), outcome not in wrong))
     end = time.process_time() + SLIPS_TIME_LIMIT
-    for base in slips.bases(exercise):
-        found = []
-        for slip in base.slips:
-            if time.process_time() > end:
-                return None
-            if slip.function and _is_made(exercise, slip.function, wrong_first):
-                found.append(slip)
-        if found:
-            told = len({slip.line for slip in found}) <= 3 and _differs_clearly(exercise, found[0].function)
-            return found[0].sentence if told else None
+    for kind in ("slips", "repeated", "pairs") if _many_numbers(exercise, outcomes) else ("slips",):
+        if kind == "pairs":
+            end = min(end, time.process_time() + PAIRS_TIME_LIMIT)
+        for base in slips.bases(exercise):
+            found = []
+            for slip in getattr(base, kind):
+                if time.process_time() > end:
+                    return None
+                if slip.function and _is_made(exercise, slip.function, answered_first):
+                    found.append(slip)
+                    if kind != "slips":
+                        break
+            if found:
+                told = len({slip.line for slip in found}) <= 3 and _differs_clearly(exercise, found[0].function)
+                return found[0].sentence if told else None
     return None
+
+
+def _many_numbers(exercise, outcomes):
+    """Whether the answers are numbers, and so many that two slips do not give the same by chance."""
+    rights = [_right(exercise, outcome.case) for outcome in outcomes]
+    parts = [np.asarray(part) for right in rights for part in (right if isinstance(right, tuple) else [right])]
+    return sum(part.size for part in parts if part.dtype.kind == "f") >= MANY_NUMBERS
 
 
 def _faults_left(exercise, outcomes, wrong):
@@ -367,9 +390,18 @@ def _faults_left(exercise, outcomes, wrong):
     return f"{len(left)} of {len(faults)} bugs {'is' if len(left) == 1 else 'are'} left{new}"
 
 
-def _first_difference(exercise, outcome):
-    _, text = _judge(exercise, outcome, _right(exercise, outcome.case))
-    return f"{_describe_case(exercise, outcome.case)}: {text}"
+def _difference(exercise, outcomes, wrong):
+    """What is right, how the wrong numbers are related to the right ones, and the first case that differs."""
+    said = []
+    if len(wrong) < len(outcomes):
+        labels = list(dict.fromkeys(outcome.case.label for outcome in wrong))
+        named = f", wrong in: {', '.join(labels)}" if all(labels) and len(labels) < 4 else ""
+        said.append(f"right in {len(outcomes) - len(wrong)} of {len(outcomes)} cases{named}")
+    if not exercise.compare and not any(outcome.problem for outcome in wrong):
+        pairs = [(o.value, _right(exercise, o.case), _arguments(exercise, o.case.args, o.case.kwargs)) for o in wrong]
+        said += relations(pairs, exercise.results, exercise.tol)
+    _, text = _judge(exercise, wrong[0], _right(exercise, wrong[0].case))
+    return "; ".join([*said, f"{_describe_case(exercise, wrong[0].case)}: {text}"])
 
 
 def _differs_clearly(exercise, function):

@@ -16,16 +16,20 @@ import re
 import tokenize
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import combinations
 from textwrap import dedent
 
 from .edits import compiled
 
-# What stands in a solution, what a slip makes of it, and the words; A, B, C stand for anything, eps also for epsilon.
+# What stands in a solution, what a slip makes of it, and the words; A to E stand for anything, eps also for epsilon.
 # Where two slips give the same, the words that stand higher are said.
 REWRITES = """
 np.sqrt(A + eps) -> np.sqrt(A) + eps           # epsilon is outside the square root
 np.sqrt(A + eps) -> np.sqrt(A**2 + eps)        # a square is too many under the root
 np.sqrt(A + eps) -> np.sqrt(np.sqrt(A) + eps)  # the square root is taken twice
+np.sqrt(A + eps) -> A                          # square root and epsilon are missing
+A / np.sqrt(B + eps) -> A / B + eps            # the square root is missing, and epsilon is added after the division
+(A - B) / np.sqrt(C + eps) -> A - B / np.sqrt(C + eps)  # parentheses are missing, so that only the last term is divided
 (A + eps) ** B -> A**B + eps                   # epsilon is outside the root
 A / np.sqrt(B + eps) -> A / np.sqrt(B) + eps   # epsilon is added after the division
 A + eps -> A                                   # epsilon is left out
@@ -37,7 +41,24 @@ A**0.5 -> A                                    # the square root is missing
 A**-0.5 -> 1 / A                               # the square root is missing
 A**-0.5 -> A**0.5                              # the power has the wrong sign
 A**2 -> A                                      # a square is missing
+A**2 -> np.abs(A)                              # the absolute value is taken instead of the square
+A**0.5 -> A**1 / 2                             # ** 1 / 2 is half of the number: a power is computed before a quotient
+A**0.5 -> A ** (1 // 2)                        # 1 // 2 is 0
+A**0.25 -> A**1 / 4                            # ** 1 / 4 is a quarter of the number: a power is computed first
+A**-0.25 -> A**-1 / 4                          # ** -1 / 4 divides by 4: a power is computed first
+A**0.25 -> A ** (1 // 4)                       # 1 // 4 is 0
+(A * B) ** C -> A * B**C                       # parentheses are missing, so that only the last factor has the power
+np.sqrt(A) -> A**1 / 2                         # ** 1 / 2 is half of the number: a power is computed before a quotient
 A**B -> A                                      # a power is missing
+A * B + C -> B + A * C                         # the last term is multiplied, not the first
+A * B + C -> B * A * C                         # it is multiplied instead of added
+A * B + C -> B * (A + C)                       # two terms are added first and then multiplied
+A * (B - C) / D + E -> A * B - C / D + E       # parentheses are missing around a difference
+A * (B - C) / D + E -> B + A * E - C           # a division is missing, and the last term is multiplied
+A * (B - C) / D + E -> (A * B - C) / D + E     # parentheses are missing, so that only the first term is multiplied
+A * (B - C) / np.sqrt(D + eps) + E -> A * (B - C) / np.sqrt(D) + eps + E  # epsilon is added after the division
+A * (B - C) / D + E -> (B - C) / D + A * E     # the last term is multiplied, not the first
+A * (B - C) / D + E -> (B - C) / D * (A + E)   # two terms are added first and then multiplied
 A * B + C -> A * (B + C)                       # the sum is multiplied, not only its first term
 A * B + C -> C * B + A                         # factor and summand have changed places
 A * B + C -> B                                 # a factor and a term are missing
@@ -51,10 +72,19 @@ A / B -> B / A                                 # the quotient is upside down
 A / B -> A / B**2                              # the divisor is squared
 A * B -> A                                     # a factor is missing
 A * B -> B                                     # a factor is missing
+A * B -> B / A                                 # it is divided instead of multiplied
 A * B -> A / B                                 # it is divided instead of multiplied
 A * B -> A + B                                 # it is added instead of multiplied
 A @ B -> B @ A                                 # the two sides of @ have changed places
+A @ B -> A.T @ B                               # a transposition is too many
+A @ B -> A @ B.T                               # a transposition is too many
 A @ B -> A * B                                 # * stands instead of @
+A + B(C(A)) -> C(A + B(A))                     # the inner function is applied after the sum
+A + B(C(A)) -> C(A + B(C(A)))                  # the inner function is applied to the sum, too
+A + B(C(A)) -> A + C(B(C(A)))                  # the inner function is applied twice
+A + B(C(A)) -> C(A) + B(C(A))                  # the inner function is applied to both terms
+A(B(C)) -> B(A(C))                             # two functions are applied in the other order
+A(B(C)) -> A(C)                                # a function is not applied
 A + B -> A                                     # a term is missing
 A + B -> B                                     # a term is missing
 A + B -> A - B                                 # a term has the wrong sign
@@ -111,8 +141,27 @@ RENAMED = {
     "zeros": {"ones": "ones stand instead of zeros"},
     "ones": {"zeros": "zeros stand instead of ones"},
 }
+# For var and mean: words, what it is taken of, and what is computed instead; ... stands for axis and keepdims.
+SPREADS = {
+    "var": [
+        ("the mean of the squares is taken, without subtracting the mean", ("A", "np.mean(A**2, ...)")),
+        ("the absolute distances are averaged", ("A", "np.mean(np.abs(A - np.mean(A, ...)), ...) ** 2")),
+        ("the largest distance is taken", ("A", "np.max(np.abs(A - np.mean(A, ...)), ...) ** 2")),
+        ("the squared distances are not averaged", ("A", "(A - np.mean(A, ...)) ** 2")),
+        ("the sum is taken instead of the mean", ("A", "np.sum((A - np.mean(A, ...)) ** 2, ...)")),
+    ],
+    "mean": [
+        ("the mean is squared, not the values", ("A**2", "np.mean(A, ...) ** 2")),
+        ("absolute values are averaged instead of squares", ("A**2", "np.mean(np.abs(A), ...) ** 2")),
+        ("the largest is taken", ("A**2", "np.max(np.abs(A), ...) ** 2")),
+        ("the mean is subtracted too", ("A**2", "np.var(A, ...)")),
+        ("the median is taken", ("A", "np.median(A, ...)")),
+        ("it is divided by n - 1 instead of n", ("A", "np.sum(A, ...) / (np.sum(0 * A + 1, ...) - 1)")),
+    ],
+}
+PAIRS = 3000  # so many are tried
 REDUCTIONS = ("mean", "sum", "var", "std", "max", "min", "any", "all", "norm")
-AXES = ("0", "1", "-1", "2", "(0, 1)", "(0, 2)", "(1, 2)", "(2, 3)", "(0, 2, 3)", "(1, 2, 3)")
+AXES = ("0", "1", "-1", "-2", "2", "(0, 1)", "(0, 2)", "(1, 2)", "(2, 3)", "(0, 2, 3)", "(1, 2, 3)")
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +180,27 @@ class Base:
         """Every Slip of this base; nothing is compiled before it is asked for."""
         return list(_slips(self))
 
+    @cached_property
+    def repeated(self):
+        """Each thought at all of its places, then at two of them."""
+        groups = {}
+        for slip in self.slips:
+            groups.setdefault((slip.kind, slip.thought), []).append(slip)
+        groups = [group for group in groups.values() if group[0].thought is not None and len(group) > 1]
+        twice = [Several(list(pair), False) for g in groups if 2 < len(g) < 9 for pair in combinations(g, 2)]
+        return [Several(group, True) for group in groups] + twice
+
+    @cached_property
+    def pairs(self):
+        """Two common slips in different lines, the commoner first; no number or variable is changed in these."""
+        common = {}
+        for slip in self.slips:
+            if slip.common:
+                common.setdefault((slip.line, slip.kind, slip.thought), slip)
+        pairs = list(combinations(enumerate(common.values()), 2))
+        pairs.sort(key=lambda pair: pair[0][0] + pair[1][0])
+        return [Several([a, b], False) for (_, a), (_, b) in pairs if a.kind != b.kind][:PAIRS]
+
 
 @dataclass(frozen=True, eq=False)
 class Slip:
@@ -144,6 +214,8 @@ class Slip:
     field: str
     index: int | None
     new: object
+    thought: object = None  # what is the same where one thought is made at several places
+    common: bool = False
 
     @property
     def sentence(self):
@@ -152,16 +224,59 @@ class Slip:
     @cached_property
     def function(self):
         """The wrong function, or None where the slip is no code, such as a default that cannot be computed."""
-        whole, changed = getattr(self.parent, self.field), self.new
-        if self.index is not None:
-            changed = whole[: self.index] + [self.new] + whole[self.index + 1 :]
-        try:
-            setattr(self.parent, self.field, changed)
-            return compiled(self.base.tree, self.base.names, self.base.tree.body[-1].name)
-        except Exception:
-            return None
-        finally:
-            setattr(self.parent, self.field, whole)
+        return _made(self.base, [self])
+
+
+@dataclass(frozen=True, eq=False)
+class Several:
+    """Slips of one base that are made together: one thought at several places, or two thoughts."""
+
+    slips: list
+    whole: bool  # whether one thought is made at every place where it fits
+
+    @property
+    def line(self):
+        return self.slips[0].line
+
+    @property
+    def sentence(self):
+        kinds = list(dict.fromkeys(slip.kind for slip in self.slips))
+        if self.whole:
+            return f"one slip from right, made throughout: {kinds[0]}"
+        places = list(dict.fromkeys(f"in {slip.place}" for slip in self.slips if slip.place))
+        if len(kinds) == 1:
+            return f"one slip from right, made twice: {' and '.join(places)} {kinds[0]}".replace("  ", " ")
+        said = [f"in {slip.place} {slip.kind}" if slip.place else slip.kind for slip in self.slips]
+        return f"two slips from right: {'; '.join(said)}"
+
+    @cached_property
+    def function(self):
+        return _made(self.slips[0].base, self.slips)
+
+
+def _made(base, slips):
+    """The function that a base becomes with these slips, or None."""
+    undo = []
+    wholes = [getattr(slip.parent, slip.field) for slip in slips]
+    old = [whole if slip.index is None else whole[slip.index] for slip, whole in zip(slips, wholes, strict=True)]
+    inner = {
+        id(node): slip.new for node, slip in zip(old, slips, strict=True)
+    }  # one slip may keep what another changes
+    try:
+        for slip, whole in zip(slips, wholes, strict=True):
+            new = inner.get(id(slip.new), slip.new)
+            if slip.index is None:
+                undo.append((setattr, slip.parent, slip.field, whole))
+                setattr(slip.parent, slip.field, new)
+            else:
+                undo.append((list.__setitem__, whole, slip.index, whole[slip.index]))
+                whole[slip.index] = new
+        return compiled(base.tree, base.names, base.tree.body[-1].name)
+    except Exception:
+        return None
+    finally:
+        for put_back, *where in reversed(undo):
+            put_back(*where)
 
 
 @cache
@@ -184,9 +299,23 @@ def _slips(base):
         for rank, kind, new in _changes(node, parent, field, variables):
             if not hasattr(new, "lineno"):
                 new = ast.fix_missing_locations(ast.copy_location(new, node))
-            ranked.append((rank, Slip(base, kind, place, node.lineno, parent, field, index, new)))
-    ranked += [(len(_rules()), slip) for slip in _in_float32(base)]
+            thought, common = _thought(node, new, rank), rank <= len(_rules())
+            slip = Slip(base, kind, place, node.lineno, parent, field, index, new, thought, common)
+            ranked.append((rank, slip))
+    ranked += [(len(_rules()), slip) for slip in _first_lines(base)]
     return [slip for _, slip in sorted(ranked, key=lambda pair: pair[0])]
+
+
+def _thought(node, new, rank):
+    """What two slips of the same kind have in common: the same names, numbers, or arguments that are new."""
+    if isinstance(node, ast.Name) and isinstance(new, ast.Name):
+        return node.id, new.id
+    if isinstance(node, ast.Constant):
+        return node.value, new.value
+    if isinstance(node, ast.Call) and isinstance(new, ast.Call) and rank == len(_rules()):
+        before, after = ({ast.unparse(part) for part in [*call.args, *call.keywords]} for call in (node, new))
+        return frozenset(after - before) if ast.dump(node) != ast.dump(new) else None
+    return rank
 
 
 def _comments(text):
@@ -283,12 +412,25 @@ def _calls(node):
             yield "all entries are taken at once", with_keywords(axis=None)
             for axis in AXES:
                 yield "another axis is taken", with_keywords(axis=axis)
+                if "keepdims" in keywords:
+                    yield "another axis is taken, and it is lost", with_keywords(axis=axis, keepdims=None)
+                elif axis in ("1", "-1"):
+                    yield "another axis is taken", with_keywords(axis=axis, keepdims="True")
         elif len(node.args) == 1 + where:
             for axis in AXES:
                 new = ast.Call(node.func, node.args[:-1] + [_expression(axis)], node.keywords)
                 yield "another axis is taken", new
         if "keepdims" in keywords:
             yield "keepdims is missing, so the shapes no longer line up", with_keywords(keepdims=None)
+        elif "axis" in keywords:
+            yield "an axis of size 1 is kept", with_keywords(keepdims="True")
+    values = node.args[0] if in_numpy and node.args else getattr(node.func, "value", None)
+    if name in ("var", "mean") and values is not None and not node.args[in_numpy:]:
+        texts = ", ".join(ast.unparse(keyword) for keyword in node.keywords if keyword.arg != "ddof")
+        for words, pattern in SPREADS[name]:
+            found = {}
+            if _fits(_expression(pattern[0]), values, found):
+                yield words, _filled(_expression(pattern[1].replace("...", texts)), found)
     for i in range(len(node.args) - 1):
         swapped = node.args[:i] + [node.args[i + 1], node.args[i]] + node.args[i + 2 :]
         yield "two arguments have changed places", ast.Call(node.func, swapped, node.keywords)
@@ -306,13 +448,20 @@ def _results(node):
             yield "two results have changed places", ast.Tuple(swapped, ast.Load())
 
 
-def _in_float32(base):
-    """Each argument rounded to float32 in the first line of the function."""
+def _first_lines(base):
+    """One line more at the start: an argument rounded to float32, or replaced by a default."""
     function = base.tree.body[-1]
     for argument in function.args.args if isinstance(function, ast.FunctionDef) else ():
-        rounded = ast.parse(f"{argument.arg} = np.asarray({argument.arg}).astype(np.float32)").body
-        kind = "it is computed in float32, which keeps 7 digits only"
-        yield Slip(base, kind, "", function.lineno, function, "body", None, rounded + function.body)
+        name = argument.arg
+        lines = {f"np.asarray({name}).astype(np.float32)": "it is computed in float32, which keeps 7 digits only"}
+        if name in ("eps", "epsilon"):
+            lines |= dict.fromkeys(("1e-5", "1e-6", "1e-8"), f"the argument {name} is ignored")
+            lines["0"] = "epsilon is left out"
+        if name == "momentum":
+            lines |= dict.fromkeys(("0.1", "0.9", "0.5"), "the argument momentum is ignored")
+        for line, kind in lines.items():
+            body = ast.parse(f"{name} = {line}").body + function.body
+            yield Slip(base, kind, "", function.lineno, function, "body", None, body)
 
 
 @cache
@@ -329,9 +478,8 @@ def _rules():
 
 def _fits(pattern, node, found):
     """Whether a node is what a pattern says; `found` then has what stands for its letters."""
-    if isinstance(pattern, ast.Name) and pattern.id in ("A", "B", "C"):
-        found[pattern.id] = node
-        return True
+    if isinstance(pattern, ast.Name) and pattern.id in ("A", "B", "C", "D", "E"):
+        return ast.dump(found.setdefault(pattern.id, node)) == ast.dump(node)
     if isinstance(pattern, ast.Name) and pattern.id == "eps":
         found["eps"] = node
         return isinstance(node, ast.Name) and node.id in ("eps", "epsilon")

@@ -257,7 +257,7 @@ def test_only_functions_of_the_right_arguments_count(attempt, text):
 def test_a_mistake_must_match_in_every_case():
     assert diagnose(make(), lambda x: 5.0 * x) == (False, "you took it five times")
     passed, text = diagnose(make(), lambda x: 5 * x if x.ndim == 1 else 4 * x)
-    assert not passed and text.startswith("case x (3,): at [0] got ")
+    assert not passed and "; case x (3,): at [0] got " in text
 
 
 @pytest.mark.parametrize("wrong_at", [1, 2, 3])
@@ -313,7 +313,8 @@ def test_an_unknown_exercise_lists_the_names():
 
 def test_none_in_one_case_only_is_told_there():
     text = "case square [x (2, 2)]: it returns None here; does every path through it end in a return?"
-    assert diagnose(make(), lambda x: 2 * x if x.ndim == 1 else None) == (False, text)
+    said = f"right in 1 of 2 cases, wrong in: square; {text}"
+    assert diagnose(make(), lambda x: 2 * x if x.ndim == 1 else None) == (False, said)
 
 
 def test_mistakes_that_raise_are_told_by_their_error():
@@ -328,14 +329,14 @@ def test_mistakes_that_raise_are_told_by_their_error():
     exercise = make(mistakes={raises(ValueError): "you lost an axis"})
     assert diagnose(exercise, raises(ValueError)) == (False, "you lost an axis")
     for other in (raises(KeyError), raises(ValueError, "no C in it"), lambda x: 7 * x):
-        assert diagnose(exercise, other)[1].startswith("case x (3,): at [0] got ")
+        assert "case x (3,): at [0] got " in diagnose(exercise, other)[1]
 
 
 def test_any_wrong_answer_may_name_some_mistakes():
     cases = lambda rng: [case(np.ones(3), label="vector"), case(np.ones((2, 2)))]  # noqa: E731
     exercise = make(cases=cases, mistakes={lambda x: 7 * x: Says("seven times", wrong_anyhow="vec")})
     for in_a_vector, text in ((5.0, "seven times"), (np.nan, "seven times"), (2.0, "case x (2, 2): at [0, 0] got ")):
-        assert diagnose(exercise, lambda x, k=in_a_vector: (7 if x.ndim == 2 else k) * x)[1].startswith(text)
+        assert text in diagnose(exercise, lambda x, k=in_a_vector: (7 if x.ndim == 2 else k) * x)[1]
     assert "it raises Attr" in diagnose(exercise, lambda x: 7 * x if x.ndim == 2 else x.none)[1]
 
 
@@ -437,7 +438,8 @@ def test_results_of_every_kind_are_compared(result, expected, text):
 def test_tuple_items_have_the_exercises_names():
     for results, name in ((("weight", "bias"), "bias"), (("weight",), "item 1")):
         exercise = make(reference=lambda x: (x, 2 * x), results=results)
-        text = f"case x (3,): {name}: value has shape (7, 7), expected (3,)"
+        right = "weight" if name == "bias" else "item 0"
+        text = f"right: {right}; case x (3,): {name}: value has shape (7, 7), expected (3,)"
         assert diagnose(exercise, lambda x: (x, np.ones((7, 7)))) == (False, text)
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from helpers.exercises import Exercise, all_exercises, case, checker, slips
 from helpers.exercises.checker import diagnose
+from helpers.exercises.relations import relations
 
 SOLUTION = """
 def my_norm(x, gamma, beta, eps=1e-5):
@@ -59,6 +60,57 @@ def test_a_slip_is_named_by_kind_and_place(old, new, sentence):
         assert text == f"one slip from right: {sentence}"
     else:
         assert text.startswith("case x (4, 4)")
+
+
+@pytest.mark.parametrize(
+    ("edits", "sentence"),
+    [
+        ([("axis=0", "axis=1")], "one slip from right, made throughout: another axis is taken"),
+        (
+            [("x.mean(", "x.sum("), ("var + eps", "var")],
+            "two slips from right: ",
+        ),
+        ([("gamma * y + beta", "3 * (gamma * y + beta)")], "your result is 3 times the right one; case x (4, 4)"),
+        ([("gamma * y + beta", "(gamma * y + beta) * (1 if eps < 0.1 else 3)")], "right in 2 of 3 cases; "),
+    ],
+)
+def test_what_several_slips_and_the_numbers_say(edits, sentence):
+    text = SOLUTION
+    for old, new in edits:
+        assert old in text
+        text = text.replace(old, new)
+    assert diagnose(EXERCISE, written("", "", text))[1].startswith(sentence)
+
+
+RIGHT = np.array([[1.0, -2.0, 4.0], [3.0, 5.0, -8.0], [7.0, 9.0, 6.0]])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (-RIGHT, "the right one with the other sign"),
+        (RIGHT.T, "the right one transposed"),
+        (RIGHT / 2, "0.5 times the right one"),
+        (RIGHT**2, "the square of the right one"),
+        (RIGHT + 2, "off by 2 everywhere"),
+        (RIGHT[::-1], "made of the right numbers in another order"),
+    ],
+)
+def test_what_the_numbers_say(wrong, said):
+    assert relations([(wrong, RIGHT, {})] * 2, (), 1e-6) == [f"your result is {said}"]
+    both = [((RIGHT, wrong), (RIGHT, RIGHT), {})] * 2
+    assert relations(both, ("mean", "m2"), 1e-6) == ["right: mean", f"m2 is {said}"]
+    assert relations([(wrong, RIGHT, {}), (RIGHT + np.eye(3), RIGHT, {})], (), 1e-6) == [], "not in all cases"
+    assert relations([(wrong, np.full((3, 3), np.nan), {})], (), 1e-6) == []
+
+
+def test_a_factor_of_each_case_is_the_length_of_an_axis():
+    cases = [(n * np.arange(4.0), np.arange(4.0), {"x": np.ones((n, 2))}) for n in (3, 5)]
+    assert relations(cases, (), 1e-6) == ["your result is the right one times x.shape[0]"]
+    cases = [(c * np.arange(4.0), np.arange(4.0), {"x": 1.0}) for c in (3, 5)]
+    assert relations(cases, (), 1e-6) == ["your result is the right one up to a factor, another one in each case"]
+    single = [(np.array(c), np.array(1.0), {}) for c in (3.0, 5.0, 7.0)]
+    assert relations(single, (), 1e-6) == [], "any two numbers are equal up to a factor"
 
 
 def test_a_known_mistake_comes_before_the_slip_that_it_is():
