@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import nbformat
 import pytest
 
-from tests.shared import ROOT, every_lesson, read
+from tests.shared import ROOT, every_lesson, everything, read
 from tools.learner import lab, lesson_server, missing_name
 from tools.learner.widget_state import STATE, complete
 from tools.lessons import VIEW
@@ -213,6 +213,7 @@ def test_a_cell_missing_another_says_what_to_run(capsys, code, name):
     assert "Error" in said and (last == missing_name.ADVICE.format(name) if name else "Run All Above" not in said)
 
 
+@everything  # starts a kernel
 def test_a_kernel_of_the_lab_knows_the_hint_and_the_learners_own_startup(tmp_path):
     """And finds no other name."""
     (tmp_path / "own.py").write_text("own_startup = 1")
