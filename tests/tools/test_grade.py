@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from tests.shared import everything
 from tools.classroom import grade, grade_one
 from tools.lessons import ROOT
 
@@ -77,6 +78,7 @@ def test_right_wrong_and_untouched_answers_are_told_apart(tmp_path, capsys):
     assert {path: path.read_bytes() for path in folder.rglob("*.ipynb")} == before
 
 
+@everything  # a grading run of its own
 def test_another_lesson_than_asked_for_is_named(tmp_path):
     lesson = json.loads((ROOT / "notebooks" / "11_training_with_norms.ipynb").read_text(encoding="utf-8"))
     source = next("".join(c["source"]) for c in lesson["cells"] if "solution" in c["metadata"].get("tags", []))
