@@ -52,11 +52,6 @@ def test_the_lock_covers_what_pyproject_asks_for():
         assert requirement.specifier.contains(Version(version)), f"{requirement}: run `make lock`"
 
 
-def test_the_readme_links_all_existing_lessons():
-    linked = set(re.findall(r"\]\(notebooks/([^)]+[.]ipynb)\)", text_of("README.md")))
-    assert linked == {path.name for path in (ROOT / "notebooks").glob("*.ipynb")}, "run `make notebooks`"
-
-
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_links_in_the_documents_lead_to_files(name):
     links = re.findall(r"\]\(([^)#:]+)\)", text_of(name)) + re.findall(r'src="([^":]+)"', text_of(name))

@@ -1,4 +1,4 @@
-"""helpers/gradients.py: every backward pass against difference quotients, by property, by hand and against PyTorch."""
+"""helpers/gradients.py: every backward pass against difference quotients, by property and by hand."""
 
 import numpy as np
 import pytest
@@ -125,11 +125,11 @@ def test_backward_passes_worked_by_hand(backward, expected):
         assert_allclose(item, by_hand, atol=1e-15)
 
 
-@pytest.mark.parametrize(("x", "expected"), [(3.0, 6.0), ([1.0, -2.0], [2.0, -4.0]), ([[0]], [[0.0]])])
-def test_a_sum_of_squares_has_gradient_2_x(x, expected):
-    got = numerical_gradient(lambda v: np.sum(v**2), x)
-    assert_allclose(got, expected, atol=1e-9)
-    assert got.shape == np.shape(x) and got.dtype == np.float64
+def test_a_sum_of_squares_has_gradient_2_x():
+    for x in (3.0, [1.0, -2.0], [[0]]):
+        got = numerical_gradient(lambda v: np.sum(v**2), x)
+        assert_allclose(got, 2 * np.array(x), atol=1e-9)
+        assert got.shape == np.shape(x) and got.dtype == np.float64
 
 
 def test_gradient_steps_grow_with_large_entries_only():
@@ -227,32 +227,3 @@ def test_arguments_stay_in_any_form_and_order(name):
 def test_zero_variance_without_eps_gives_silent_nan(recwarn):
     assert np.isnan(layer_norm_backward(np.ones((1, 3)), np.ones((1, 3)), eps=0).dx).all()
     assert not recwarn.list
-
-
-@every_norm
-@pytest.mark.parametrize("shape", [(4, 6), (2, 4, 3, 2)], ids=str)
-def test_pytorch_gives_the_same_gradients(name, shape):
-    torch = pytest.importorskip("torch")
-    functional = torch.nn.functional
-    if name in ("layer, axis 1", "instance") and len(shape) == 2:
-        return  # PyTorch has no such call
-    x, dy = draw(shape), draw(shape, 1)
-    gamma = draw(parameter_shape(name, x), 2)
-    t, weight = (torch.tensor(a, requires_grad=True) for a in (x, gamma))
-    bias = torch.zeros_like(weight, requires_grad=True)
-
-    def layer(t):
-        return functional.layer_norm(t, weight.shape, weight, bias, 1e-5)
-
-    calls = {
-        "batch": lambda: functional.batch_norm(t, None, None, weight, bias, training=True, eps=1e-5),
-        "layer": lambda: layer(t),
-        "layer, all but batch": lambda: layer(t),
-        "layer, axis 1": lambda: layer(t.movedim(1, -1)).movedim(-1, 1),
-        "rms": lambda: functional.rms_norm(t, weight.shape, weight, 1e-5),
-        "group 2": lambda: functional.group_norm(t, 2, weight, bias, 1e-5),
-        "instance": lambda: functional.instance_norm(t, weight=weight, bias=bias, eps=1e-5),
-    }
-    calls[name]().backward(torch.tensor(dy))
-    for item, expected in zip(NORMS[name][1](dy, x, gamma), (t.grad, weight.grad, bias.grad), strict=False):
-        assert_allclose(item, expected.numpy(), atol=1e-11)

@@ -9,7 +9,7 @@ import nbformat
 import pytest
 
 from helpers import check_between
-from tests.shared import ROOT, without_measured
+from tests.shared import ROOT, everything, without_measured
 
 # What is stored -> the code that now prints something else, and whether nbval should accept that.
 CELLS = [
@@ -24,6 +24,7 @@ CELLS = [
 ]
 
 
+@everything  # starts a kernel
 def test_nbval_accepts_other_digits_but_no_other_name(tmp_path):
     setup = "import numpy as np\nfrom helpers import check_between, check_close"
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(setup, execution_count=1)])

@@ -40,7 +40,6 @@ IN_CODE = {
     r"check_true\(\s*\"[^\"]*\",\s*(True|False)\b": "give check_true something that is computed",
     r"%matplotlib|\b(interact|input|open)\(|plt\.show|clear_output|np\.random\.seed": "leave this out",
     r";\s*\Z": "write `_ =` before the last line instead of a semicolon after it",
-    r"(?m)^[^#\"]*;[^\S\n]*\w": "one statement a line",
     r"#[0-9A-Fa-f]{6}\b": "take the color from PALETTE",
 }
 APART = r"```.*?```|<details>.*?</details>|\$\$.*?\$\$|\$[^$]+\$|`[^`\n]+`"  # code, hints, formulas
@@ -292,7 +291,6 @@ SPOILED = [
     ("# Picture: ", "# ", "say in the first line what is drawn"),
     ("summary()", "one, two = 1, 2", "one assignment a line: one, two = (1, 2)"),
     ("summary()", f"x = {10**90}", "95 columns, the limit is 88"),
-    ("summary()", "one = 1; two = 2", "one statement a line"),
     ("summary()", "show(fig)", "it draws: fold it"),
     ('only="', 'only="un', ": it belongs into a cell and into"),
     ("check_", "assert_", "check with a check_ function what it says"),

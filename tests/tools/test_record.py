@@ -24,47 +24,38 @@ def executed_notebook(seed):
     """A notebook as a kernel leaves it; `seed` changes what differs from run to run."""
     v4 = nbformat.v4
     box, left, right, layout, lost, link, stray = (hexes(seed * 100 + k) for k in range(7))
-    view = {"model_id": box, "version_major": 2, "version_minor": 0}
-    state = {
-        stray: {
-            "model_name": "LinkModel",
-            "state": {"source": [f"IPY_MODEL_{left}", "v"], "target": [f"IPY_MODEL_{lost}", "v"]},
-        },
-        link: {
-            "model_name": "LinkModel",
-            "state": {"source": [f"IPY_MODEL_{left}", "v"], "target": [f"IPY_MODEL_{right}", "v"]},
-        },
-        lost: {"model_name": "IntSliderModel", "state": {}},
-        layout: {"model_name": "LayoutModel", "state": {"width": None, "flex": "1"}},
-        right: {"model_name": "IntSliderModel", "state": {"value": 2, "layout": f"IPY_MODEL_{layout}"}},
-        left: {"model_name": "IntSliderModel", "state": {"value": 1, "layout": f"IPY_MODEL_{layout}"}},
-        box: {"model_name": "VBoxModel", "state": {"children": [f"IPY_MODEL_{left}", f"IPY_MODEL_{right}"]}},
-    }
-    if seed % 2:
-        state = dict(reversed(state.items()))
-    cells = [
-        v4.new_markdown_cell("# Title", id="title", metadata={"collapsed": True, "discussion": {"question": "Why?"}}),
-        v4.new_code_cell(
-            "box", id="box", execution_count=seed + 3, metadata={"execution": {"t": str(seed)}, "tags": ["exercise"]}
-        ),
-        v4.new_code_cell("print(1)", execution_count=seed, metadata={"scrolled": True, "tags": []}),
-        v4.new_code_cell("", id="empty"),
-    ]
-    cells[1].outputs = [
-        v4.new_output("execute_result", {VIEW: view, "text/plain": "VBox()"}, execution_count=seed),
+
+    def model(name, **state):
+        return {"model_name": f"{name}Model", "state": state}
+
+    def linked(one, other):
+        return model("Link", source=[f"IPY_MODEL_{one}", "v"], target=[f"IPY_MODEL_{other}", "v"])
+
+    state = {stray: linked(left, lost), link: linked(left, right), lost: model("IntSlider")}
+    state[layout] = model("Layout", width=None, flex="1")
+    state |= {key: model("IntSlider", value=k, layout=f"IPY_MODEL_{layout}") for k, key in enumerate((right, left))}
+    state[box] = model("VBox", children=[f"IPY_MODEL_{left}", f"IPY_MODEL_{right}"])
+    pieces = ["1\n", "2\n"] if seed % 2 else ["1", "\n2", "\n"]
+    shown = [
+        v4.new_output("execute_result", {VIEW: {"model_id": box}, "text/plain": "VBox()"}, execution_count=seed),
         v4.new_output("display_data", {"text/html": f'<div id="{box}"></div>'}),
     ]
-    pieces = ["1\n", "2\n"] if seed % 2 else ["1", "\n2", "\n"]
+    told = {"execution": {"t": str(seed)}, "tags": ["exercise"]}
+    about = {"collapsed": True, "discussion": {"question": "Why?"}}
+    cells = [
+        v4.new_markdown_cell("# Title", id="title", metadata=about),
+        v4.new_code_cell("box", id="box", execution_count=seed + 3, metadata=told, outputs=shown),
+        v4.new_code_cell("print(1)", id="again", execution_count=seed, metadata={"scrolled": True, "tags": []}),
+        v4.new_code_cell("", id="empty"),
+    ]
     cells[2].outputs = [v4.new_output("stream", text=piece) for piece in pieces]
     metadata = {
         "kernelspec": {"name": f"kernel-{seed}", "display_name": "mine"},
         "language_info": {"name": "python", "version": f"3.11.{seed}"},
         "vscode": {"interpreter": {"hash": str(seed)}},
-        "widgets": {WIDGET_STATE: {"state": state, "version_major": 2, "version_minor": 0}},
+        "widgets": {WIDGET_STATE: {"state": dict(reversed(state.items())) if seed % 2 else state}},
     }
-    nb = v4.new_notebook(cells=cells, metadata=metadata)
-    nb.cells[2].id = "again"
-    return nb
+    return v4.new_notebook(cells=cells, metadata=metadata)
 
 
 def test_two_runs_give_the_same_bytes():
@@ -87,6 +78,7 @@ def test_recordings_keep_widgets_that_readers_meet():
     assert link == {"source": [f"IPY_MODEL_{left}", "v"], "target": [f"IPY_MODEL_{right}", "v"]}
     layout = state[left]["state"]["layout"].removeprefix("IPY_MODEL_")
     assert state[layout]["state"] == {"flex": "1"}, "what is null is filled in by the front end"
+    assert {state[end]["state"]["layout"] for end in (left, right)} == {f"IPY_MODEL_{layout}"}, "kept once"
 
 
 def test_adding_a_cell_changes_no_other_cells_widgets():
@@ -112,24 +104,13 @@ def test_adding_a_cell_changes_no_other_cells_widgets():
     assert (views_after, models_after) == (views, models)
 
 
-def test_an_indirectly_used_model_is_kept_once():
-    """As the code that all widgets of a kind share: never displayed, named in their state."""
-    nb = executed_notebook(3)
-    models = nb.metadata.widgets[WIDGET_STATE]["state"]
-    sliders = [model for model in models.values() if model["model_name"] == "IntSliderModel"]
-    models["c0de" * 8] = {"model_name": "AnyModel", "state": {"_esm": "export default {}"}}
-    for slider in sliders:
-        slider["state"]["code"] = "IPY_MODEL_" + "c0de" * 8
-    state = record.normalize(nb).metadata.widgets[WIDGET_STATE]["state"]
-    (code,) = [key for key, model in state.items() if model["model_name"] == "AnyModel"]
-    users = [model for model in state.values() if model["model_name"] == "IntSliderModel"]
-    assert [model["state"]["code"] for model in users] == [f"IPY_MODEL_{code}"] * 2
-
-
 def test_widget_state_has_a_line_for_each_part():
     """Small models are a line; of a large one each part is, and of the questions of all lessons each lesson."""
-    nb = record.normalize(executed_notebook(3))
-    state = nb.metadata.widgets[WIDGET_STATE]["state"]
+    nb = executed_notebook(3)
+    for model in nb.metadata.widgets[WIDGET_STATE]["state"].values():
+        model["state"]["limit"] = 0.7692307692307692
+    state = record.normalize(nb).metadata.widgets[WIDGET_STATE]["state"]
+    assert {model["state"].pop("limit") for model in state.values()} == {0.769230769}, "nine digits"
     stage = {"spec": {"a": "b" * 900}, "lessons": [{"key": letter * 500} for letter in "xyz"], "of": [0.1234567894, 1]}
     state["57a9e" + "0" * 27] = {"buffers": [{"data": "A" * 500}] * 3, "model_name": "Stage", "state": stage}
     text = record.notebook_bytes(nb).decode()
@@ -138,14 +119,6 @@ def test_widget_state_has_a_line_for_each_part():
     assert any(line.endswith('{"model_name": "LayoutModel", "state": {"flex": "1"}},') for line in lines)
     for begins in ('"buffers": [{"data"', '"spec": {"a"', '{"key": "xxx', '{"key": "yyy', '"of": [0.1'):
         assert sum(line.startswith(begins) for line in lines) == 1, begins
-
-
-def test_numbers_in_widgets_have_nine_digits():
-    nb = executed_notebook(3)
-    for model in nb.metadata.widgets[WIDGET_STATE]["state"].values():
-        model["state"]["limit"] = 0.7692307692307692
-    models = record.normalize(nb).metadata.widgets[WIDGET_STATE]["state"].values()
-    assert {model["state"]["limit"] for model in models} == {0.769230769}
 
 
 def with_output(text, source="x", png=None):

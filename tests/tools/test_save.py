@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import nbformat
 import pytest
 
-from tests.shared import ROOT, every_lesson, read
+from tests.shared import ROOT, every_lesson, everything, read
 from tools.learner import lab, lesson_server, missing_name
 from tools.learner.widget_state import STATE, complete
 from tools.lessons import VIEW
@@ -47,23 +47,13 @@ def stored(nb):
 DISK = lesson("a", "b", a=model(children=["IPY_MODEL_c"]), b=model(), c=model())
 
 
-@pytest.mark.parametrize(
-    ("sent", "kept"),
-    [
-        (lesson("a", "b"), {"a", "b", "c"}),
-        ({**lesson("a", "b"), "metadata": {"widgets": {STATE: {"state": {}}}}}, {"a", "b", "c"}),
-        (lesson("x", "b", x=model()), {"x", "b"}),
-        (lesson("x", x=model(), closed=model()), {"x"}),
-    ],
-    ids=["opened only", "opened only, JupyterLab sends an empty state", "run in part", "run"],
-)
-def test_a_save_keeps_the_state_of_what_is_shown_and_no_more(sent, kept):
-    assert stored(complete(sent, copy.deepcopy(DISK))) == kept
-
-
-def test_sent_state_goes_before_stored_state():
+def test_a_save_keeps_the_state_of_what_is_shown_and_no_more():
+    opened = lesson("a", "b"), {**lesson("a", "b"), "metadata": {"widgets": {STATE: {"state": {}}}}}
+    run_in_part, run = lesson("x", "b", x=model()), lesson("x", x=model(), closed=model())
+    for sent, kept in zip([*opened, run_in_part, run], ("abc", "abc", "xb", "x"), strict=True):
+        assert stored(complete(sent, copy.deepcopy(DISK))) == set(kept)
     nb = complete(lesson("a", a=model(at=3)), lesson("a", a=model(at=0)))
-    assert nb["metadata"]["widgets"][STATE]["state"]["a"]["state"] == {"at": 3}
+    assert nb["metadata"]["widgets"][STATE]["state"]["a"]["state"] == {"at": 3}, "what is sent goes first"
 
 
 INSIDE = [{"output_type": "display_data", "data": {VIEW: {"model_id": "c"}}}]
@@ -108,10 +98,7 @@ def test_another_lessons_state_is_not_ours():
 def test_a_recorded_lesson_is_complete(lesson):
     nb = json.loads(lesson.read_text(encoding="utf-8"))
     assert complete(copy.deepcopy(nb)) == nb
-    only_text = copy.deepcopy(nb)
-    del only_text["metadata"]["widgets"]
-    only_text["metadata"]["widgets"] = {"own": 1}
-    both = complete(only_text, nb)["metadata"]["widgets"]
+    both = complete({**copy.deepcopy(nb), "metadata": {"widgets": {"own": 1}}}, nb)["metadata"]["widgets"]
     assert both == {"own": 1, STATE: nb["metadata"]["widgets"][STATE]}
 
 
@@ -226,6 +213,7 @@ def test_a_cell_missing_another_says_what_to_run(capsys, code, name):
     assert "Error" in said and (last == missing_name.ADVICE.format(name) if name else "Run All Above" not in said)
 
 
+@everything  # starts a kernel
 def test_a_kernel_of_the_lab_knows_the_hint_and_the_learners_own_startup(tmp_path):
     """And finds no other name."""
     (tmp_path / "own.py").write_text("own_startup = 1")

@@ -48,43 +48,25 @@ def code(source, hidden=False):
     return {"cell_type": "code", "source": source, "metadata": {"jupyter": {"source_hidden": hidden}}, "outputs": []}
 
 
-# ------------------------------------------------------------------------------------------------ discussions
-
-
-def discussions(lesson):
-    """[(heading, question, good answer)] of the numbered sections, None for what is missing."""
-    found = []
-    for part in lesson.parts:
-        if part.level == 2 and part.title[0].isdigit():
-            entry = part.metadata.get("discussion", {})
-            found.append((part.title, entry.get("question"), entry.get("good_answer")))
-    return found
-
-
 def test_sections_have_a_class_question_with_an_answer(lessons):
     for lesson in lessons:
-        for title, question, answer in discussions(lesson):
-            assert question and answer, title
-            assert "$" not in question + answer, "formulas are not typeset here"
+        for part in lesson.parts:
+            if part.level == 2 and part.title[0].isdigit():
+                entry = part.metadata["discussion"]
+                assert entry["question"] and entry["good_answer"], part.title
+                assert "$" not in entry["question"] + entry["good_answer"], "formulas are not typeset here"
 
 
 # ------------------------------------------------------------------------------------------------ minutes
 
 
-def test_the_minutes_of_the_plan_add_up(lessons):
+def test_minutes_add_up_and_fit_one_hour_or_two_classes(lessons):
     for lesson in lessons:
         sections = plan.sections_of(lesson.parts)
-        assert sum(section.minutes for section in sections) == round(plan.class_minutes_of(lesson.core))
-        talk = plan.MINUTES_PER_DISCUSSION * sum(bool(section.discussion) for section in sections)
-        assert sections[-1].total == round(plan.class_minutes_of(lesson.core)) + talk
-
-
-def test_lessons_fit_one_hour_or_two_classes(lessons):
-    for lesson in lessons:
-        sections = plan.sections_of(lesson.parts)
+        minutes, total = sum(section.minutes for section in sections), sections[-1].total
+        assert minutes == round(plan.class_minutes_of(lesson.core)) <= 60
+        assert total == minutes + plan.MINUTES_PER_DISCUSSION * sum(bool(section.discussion) for section in sections)
         (stop,) = (section for section in sections if section.stop)
-        total = sections[-1].total
-        assert sum(section.minutes for section in sections) <= 60
         assert stop.total <= CLASS and total - stop.total <= CLASS
         assert abs(2 * stop.total - total) <= max(section.minutes + section.talk for section in sections)
 
@@ -166,13 +148,11 @@ def test_every_option_stands_with_what_to_say(files, lessons):
 
 def test_predictions_come_once_in_order(files, lessons):
     for lesson in lessons:
-        asked = [question["key"] for question in lesson.predictions(lesson.parts)]
-        assert sorted(asked) == sorted(key for key, q in lesson.questions.items() if q["kind"] == "prediction")
         words = words_of(files[f"{lesson.name}.html"])
-        prompts = [f"Predict {spoken(lesson.questions[key]['prompt'])}" for key in asked]
-        assert [words.count(prompt) for prompt in prompts] == [1] * len(prompts)
-        core = [q["key"] for q in lesson.predictions(lesson.core)]
-        places = [words.index(prompts[asked.index(key)]) for key in core]
+        asked = {q["key"]: f"Predict {spoken(q['prompt'])}" for q in lesson.predictions(lesson.parts)}
+        assert set(asked) == {key for key, q in lesson.questions.items() if q["kind"] == "prediction"}
+        assert [words.count(prompt) for prompt in asked.values()] == [1] * len(asked)
+        places = [words.index(asked[q["key"]]) for q in lesson.predictions(lesson.core)]
         assert places == sorted(places)
 
 
@@ -197,9 +177,6 @@ def test_pack_links_lead_to_files_or_places(files):
                 assert (file or name) in known, (name, target)
                 assert not place or f'id="{place}"' in files[file or name], (name, target)
     assert (teaching.WEB / "teaching" / "teaching.css").is_file()
-
-
-# ------------------------------------------------------------------------------------------------ texts
 
 
 def test_mistakes_of_one_exercise_alone_come_first(lessons):

@@ -76,7 +76,7 @@ def run_it(nb):
     nb.metadata["kernelspec"] = {"name": "python3", "display_name": "Python"}
 
 
-@pytest.mark.parametrize("change", [None, run_it], ids=["untouched", "only run"])
+@pytest.mark.parametrize("change", [None, run_it])
 def test_a_copy_without_answers_follows_its_original(home, change):
     home.go()
     if change:
@@ -103,7 +103,6 @@ def forget(nb):
         lambda nb: nb.cells.pop(),
         forget,
     ],
-    ids=["code", "note", "text", "cell deleted", "remembers nothing"],
 )
 def test_a_copy_with_answers_is_kept_and_named_when_its_lesson_changes(home, change):
     home.go()
