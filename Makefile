@@ -3,6 +3,7 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help lab reset test check lint notebooks grade site lite slides bundle lock test-browser test-everything
+unexport PYTHONDONTWRITEBYTECODE # each command starts many processes, which start sooner with the bytecode kept
 
 PYTHON ?= python3
 RUN := .venv/bin/python
