@@ -1,7 +1,6 @@
 # `make` lists the commands. Each one first makes or refreshes what it needs: .venv from requirements.lock, extras and
 # node modules. Paths are relative, so the repository may be moved, and may lie under a path with spaces.
 .DEFAULT_GOAL := help
-.DELETE_ON_ERROR:
 .PHONY: help lab reset test check lint notebooks grade site lite slides bundle lock test-browser test-everything
 unexport PYTHONDONTWRITEBYTECODE # each command starts many processes, which start sooner with the bytecode kept
 
