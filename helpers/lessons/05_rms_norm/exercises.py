@@ -63,7 +63,9 @@ def _run_16(attempt, x, gamma, eps=1e-6):
         raise WrongKind("the result is a masked array, expected a plain one")
     if getattr(result, "dtype", None) != np.float16:
         got = getattr(result, "dtype", type(result).__name__)
-        raise WrongKind(f"the result is {got}, expected float16; cast the normalized vector back before gamma")
+        raise WrongKind(
+            f"the result is {got}, expected float16; cast the normalized vector back, and multiply in that dtype"
+        )
     return result.astype(np.float64)
 
 
