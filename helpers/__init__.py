@@ -7,7 +7,7 @@ that draw (figures, explorers, quizzes) load when they are first asked for, so t
 
 from importlib import import_module
 
-from .checks import check_between, check_close, check_raises, check_true, not_counted, summary
+from .checks import check_all, check_between, check_close, check_raises, check_true, not_counted, summary
 from .formatting import format_value
 from .gradients import (
     batch_norm_backward,
@@ -109,6 +109,7 @@ __all__ = [
     "accuracy",
     "batch_norm",
     "batch_norm_backward",
+    "check_all",
     "check_between",
     "check_close",
     "check_raises",

@@ -10,6 +10,7 @@ With the environment variable `HELPERS_STRICT=1` a failing check also raises `As
 notebook fails under whatever executes it.
 """
 
+import html
 import os
 import sys
 import textwrap
@@ -29,6 +30,7 @@ MOST_VALUES = 10**7  # larger arrays are refused: comparing them could exhaust t
 # (kind, name) -> (True, False or None for "to do", number of the cell that ran it)
 # kind: "check", "exercise" for what a learner wrote, or "solution" for what the notebook shows
 _results = {}
+_group = None  # the lines of the check_all() block we are inside
 _not_counted = 0  # how many not_counted() blocks we are inside
 
 
@@ -87,6 +89,29 @@ def check_raises(name, error_type, function, /, *args, **kwargs):
     except Exception as error:
         return record(name, False, f"raised {explain(error)}, expected {wanted}")
     return record(name, False, f"nothing was raised, expected {wanted}")
+
+
+@contextmanager
+def check_all(name):
+    """Inside `with check_all("the noise follows its formula"):` the checks together show one line, which opens.
+
+    It says how many passed; each is remembered and counted by itself, as outside. Where one fails, the group
+    stands open, and in strict mode the first failure raises.
+    """
+    global _group
+    outer, _group = _group, []
+    group, failed = _group, True
+    try:
+        yield
+        failed = any(line.startswith("FAIL") for line in group)
+        if not group:
+            record(name, False, "nothing was checked inside")
+            failed = True
+    finally:
+        _group = outer
+        passed = sum(line.startswith("PASS") for line in group)
+        count = f"{passed} of {len(group)} checks passed" if failed else _some(len(group), "check")
+        _show_group(f"{'FAIL' if failed else 'PASS'} - {_plain(name)}: {count}", group, failed)
 
 
 def summary():
@@ -164,7 +189,10 @@ def record(name, passed, detail, kind="check"):
     name = _plain(" ".join(name.split()))
     line = {True: "PASS", False: "FAIL", None: "TODO"}[passed] + f" - {name}" + (f": {detail}" if detail else "")
     line = shorten(line, LONGEST_LINE)
-    print(_wrapped(line))
+    if _group is None:
+        print(_wrapped(line))
+    else:
+        _group.append(line)
     if _not_counted:
         return bool(passed)
     cell = _cell_number()
@@ -248,6 +276,24 @@ def to_tolerance(x, tol=1e-6):
 def _wrapped(line):
     """The line in rows of at most WIDTH columns, broken between words only."""
     return textwrap.fill(line, WIDTH, subsequent_indent=INDENT, break_long_words=False, break_on_hyphens=False)
+
+
+def _some(count, noun):
+    return f"{count} {noun}{'s' * (count != 1)}"
+
+
+def _show_group(head, lines, is_open):
+    """A group as text, its checks indented, and in a notebook also as HTML: a line that opens."""
+    text = "\n".join([_wrapped(head), *(textwrap.indent(_wrapped(line), "  ") for line in lines)])
+    if running_shell() is None:
+        print(text)
+        return
+    from IPython.display import display
+
+    head, inner = (html.escape(part, quote=False) for part in (head, "\n".join(map(_wrapped, lines))))
+    opened = " open" if is_open else ""
+    shown = f"<details{opened}><summary><code>{head}</code></summary>\n<pre>\n{inner}\n</pre></details>"
+    display({"text/plain": text, "text/html": shown}, raw=True)
 
 
 def _plain(text):

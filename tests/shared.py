@@ -40,6 +40,12 @@ def question_file(folder, name):
     return path
 
 
+def printed(cell):
+    """The text of a code cell's outputs."""
+    outputs = cell.get("outputs", [])
+    return "\n".join("".join(o.get("text", "")) + "".join(o.get("data", {}).get("text/plain", "")) for o in outputs)
+
+
 def run_lesson(path):
     """Run all code cells in one namespace; returns what each cell would display, as a list."""
     matplotlib.use("agg")

@@ -10,6 +10,16 @@ export const PLACE = "normalization-notebooks";
 /** @param {string} lesson @param {string} key */
 export const placeOf = (lesson, key) => `${PLACE}/${lesson}/${key}`;
 
+// What a lesson was called before -> its name. Answers saved under the old name are found under the new one.
+/** @type {[string, string][]} */
+const RENAMED = [
+  ["15_practice", "16_practice"],
+  ["16_why_norms_help", "15_why_norms_help"],
+];
+
+/** @param {string} place "<lesson>/<key>", perhaps with what comes before @returns {string} */
+export const renamed = (place) => RENAMED.reduce((text, [was, is]) => text.replace(`${was}/`, `${is}/`), place);
+
 // Where localStorage is refused (a sandboxed page) answers last until the page is closed.
 globalThis.normalizationAnswers ??= new Map();
 const memory = globalThis.normalizationAnswers;
@@ -35,6 +45,16 @@ export function boxAfter(before, right, day) {
   if (right && before && before.due > day) return { box: before.box, due: before.due };
   const box = right ? Math.min((before ? before.box : 0) + 1, DAYS.length - 1) : 0;
   return { box, due: later(day, DAYS[box]) };
+}
+
+// Once in each browser: move answers saved under a lesson's old name.
+try {
+  for (const place of Object.keys(localStorage).filter((place) => renamed(place) !== place)) {
+    localStorage[renamed(place)] ??= localStorage[place];
+    localStorage.removeItem(place);
+  }
+} catch {
+  // refused: nothing was saved
 }
 
 /** @param {string} place @returns {string | null} */

@@ -1,6 +1,6 @@
 """Quizzes and the practice: answers that the browser keeps, drawn by the widgets' own code on an empty page.
 
-In JupyterLab it is tried with lesson 15, at the end; the order of questions, boxes and the file of answers are tried
+In JupyterLab it is tried with lesson 16, at the end; the order of questions, boxes and the file of answers are tried
 without a browser in `tests/helpers/test_practice.py`.
 """
 
@@ -245,7 +245,7 @@ def test_cleared_answers_come_back_from_a_file(open_tab, tmp_path):
 
 def test_a_question_leads_to_its_lesson_in_jupyterlab(lab, page):
     guess = "05_rms_norm/eps_place"
-    page.goto(lab.url("workbook/15_practice.ipynb"))
+    page.goto(lab.url("workbook/16_practice.ipynb"))
     page.wait_for_selector(".practice fieldset")
     keep(page, {guess: wrong(guess)})
     page.select_option(".practice select", "05_rms_norm")

@@ -64,7 +64,7 @@ def test_a_live_lesson_page_is_light_and_covered(visit, lesson):
     assert states and set(states) == {"yes"}
     assert "Not saved with the notebook" not in page.inner_text("article")
     open_all(page)
-    assert move_every_control(page) >= 1 or lesson.stem.startswith(("12", "13", "14", "15"))
+    assert move_every_control(page) >= 1 or lesson.stem.startswith(("12", "13", "14", "16"))
     labels = page.evaluate("[...document.querySelectorAll('.explorer .control label')].map((e) => e.control?.tagName)")
     assert all(labels)
     page.set_viewport_size({"width": 390, "height": 800})
@@ -168,7 +168,7 @@ def test_the_list_of_lessons_follows_other_tabs(visit):
 
 # ------------------------------------------------------------------------------------------- for all eyes and hands
 
-CHECKED = [EXAMPLES[0].stem, "15_practice", "index", "search", "claims", "glossary", "progress"]
+CHECKED = [EXAMPLES[0].stem, "16_practice", "index", "search", "claims", "glossary", "progress"]
 
 
 @pytest.mark.parametrize("name", CHECKED)

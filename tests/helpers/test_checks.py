@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers import checks
-from helpers.checks import check_between, check_close, check_raises, check_true, not_counted, summary
+from helpers.checks import check_all, check_between, check_close, check_raises, check_true, not_counted, summary
 from helpers.notebook import hide_check_values
 
 
@@ -371,6 +371,45 @@ def test_a_rehearsal_prints_but_neither_counts_nor_raises(capsys, monkeypatch):
     assert checks._results == {}
     with pytest.raises(AssertionError):
         check_true("d", False)
+
+
+def test_a_group_is_one_line_and_counts_its_checks(capsys):
+    with check_all("both"):
+        check_true("a", True)
+        check_close("b", [1, 2], [1, 2])
+    with check_all("one"):
+        check_true("c", True)
+    lines = ["PASS - both: 2 checks", "  PASS - a", "  PASS - b: [1, 2]", "PASS - one: 1 check", "  PASS - c"]
+    assert capsys.readouterr().out.splitlines() == lines
+    assert summary() and capsys.readouterr().out == "3 of 3 checks passed\n"
+
+
+def test_a_group_in_a_notebook_opens_and_stands_open_where_it_failed(cell, monkeypatch):
+    shown = []
+    display = SimpleNamespace(display=lambda data, raw: shown.append(data["text/html"]))
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
+    with check_all("a < b"):
+        check_true("a & b", True)
+    with check_all("not"):
+        check_true("c", False)
+    assert shown[0] == (
+        "<details><summary><code>PASS - a &lt; b: 1 check</code></summary>\n<pre>\nPASS - a &amp; b\n</pre></details>"
+    )
+    assert shown[1].startswith("<details open><summary><code>FAIL - not: 0 of 1 checks passed</code>")
+
+
+def test_a_group_fails_in_strict_mode_when_empty_and_when_its_code_raises(capsys, monkeypatch):
+    with check_all("empty"):
+        pass
+    assert capsys.readouterr().out.startswith("FAIL - empty: 0 of 1 checks passed\n  FAIL - empty: nothing was checked")
+    with pytest.raises(KeyError), check_all("raises"):
+        check_true("a", True)
+        raise KeyError
+    assert capsys.readouterr().out.startswith("FAIL - raises: 1 of 1 checks passed")
+    monkeypatch.setenv("HELPERS_STRICT", "1")
+    with pytest.raises(AssertionError, match="FAIL - b"), check_all("strict"):
+        check_true("b", False)
+    assert "  FAIL - b" in capsys.readouterr().out and checks._group is None
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,7 @@ def test_progress_is_sent_no_texts(practice):
         for key, asked in zip(mine["questions"], whole["questions"], strict=True):
             assert key == {**key, **{name: asked[name] for name in ("key", "right", "mark")}}
             assert key["options"] == "ABCDE"[: len(asked["options"])] and len(key) == 4
-    assert progress.practice == "15_practice.ipynb"
+    assert progress.practice == "16_practice.ipynb"
     progress.close()
 
 
@@ -363,6 +363,12 @@ def test_a_file_read_again_changes_nothing_more(run):
     assert (card["place"], once, new) == ("a1", ON_THE_TRAIN, record())
     found = run(again, theirs, cards(a1=once, a2=new, a3=record()))
     assert (found["kept"], found["older"], found["unknown"]) == ([], 2, 0)
+
+
+def test_answers_of_a_renamed_lesson_are_found(run):
+    (card,) = cards(a1=None)
+    found = run("readAnswers(...v)", file_of({"15_practice/a1": record()}), [card | {"lesson": "16_practice"}])
+    assert len(found["kept"]) == 1
 
 
 def test_older_files_without_moments_are_read(run):

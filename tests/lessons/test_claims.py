@@ -8,7 +8,7 @@ import pytest
 
 from helpers.widgets.table import read_table
 from tests.conclusions.conclusion import KNOWN
-from tests.shared import ROOT, read, without_measured
+from tests.shared import ROOT, printed, read, without_measured
 
 TABLE = read_table("claims")
 ROWS = TABLE["rows"]
@@ -20,8 +20,8 @@ NAMES = re.compile(r"https?://|\.(com|io|org)\b|tensorweaver|@", re.IGNORECASE)
 def passes(lesson):
     """The PASS lines of a stored lesson, each in one piece, with its bounds but without what was measured."""
     cells = read(ROOT / "notebooks" / f"{lesson}.ipynb").cells
-    outputs = [output.get("text", "") for cell in cells for output in cell.get("outputs", [])]
-    return [line for line in "\n".join(map(without_measured, outputs)).splitlines() if line.startswith("PASS - ")]
+    lines = "\n".join(without_measured(printed(cell)) for cell in cells).splitlines()
+    return [line.strip() for line in lines if line.lstrip().startswith("PASS - ")]
 
 
 def test_each_quoted_check_is_printed_by_its_lesson():

@@ -15,7 +15,7 @@ from helpers.layers import BatchNorm, Layer
 
 # A folder whose name begins with a digit cannot stand in an import statement.
 GALLERY = import_module("helpers.lessons.12_bug_gallery.exercises")
-PRACTICE = import_module("helpers.lessons.15_practice.exercises")
+PRACTICE = import_module("helpers.lessons.16_practice.exercises")
 FRESH, EXACT = "a vector of your own", "comes from a full SVD"
 
 
@@ -87,7 +87,7 @@ def test_a_battery_is_told_its_two_answers(answer):
 
 
 def with_faults(*edits):
-    """The network of lesson 15 with some of its faults put in again."""
+    """The network of lesson 16 with some of its faults put in again."""
     return compiled(edited(TO_MEND.solution, "\n".join(edits)), {})
 
 

@@ -10,7 +10,7 @@ import re
 import tomllib
 
 from helpers.widgets.quiz.questions import FOLDER
-from tests.shared import every_lesson, is_hidden, read
+from tests.shared import every_lesson, is_hidden, printed, read
 
 
 def predictions(lesson):
@@ -29,12 +29,6 @@ def sections(cells):
         else:
             found[-1].append(cell)
     return found
-
-
-def printed(cell):
-    """The text of a code cell's outputs."""
-    outputs = cell.get("outputs", [])
-    return "\n".join(output.get("text", "") + output.get("data", {}).get("text/plain", "") for output in outputs)
 
 
 def is_answer(cell):

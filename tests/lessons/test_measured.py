@@ -20,16 +20,32 @@ CELLS = [
     ("PASS - a wrong name: 0.75, between 0.45 and 1", "check_between('another name', 0.75, 0.45, 1)", False),
     ("PASS - bounds: both values are at least 1, from 3 to 4", "check_between('bounds', [3, 4], 2, 9)", False),
     ("PASS - no band: 0.71", "check_close('no band', 0.75, 0.75)", False),
+    (
+        "  PASS - in a group: 0.71, between 0 and 1",
+        "with check_all('all'):\n    check_between('in a group', 0.75, 0, 1)",
+        True,
+    ),
+    (
+        "  PASS - no band in a group: 0.71",
+        "with check_all('all'):\n    check_close('no band in a group', 0.75, 0.75)",
+        False,
+    ),
     ("The mean is: 0.71, between 0.45 and 1", "print('The mean is: 0.75, between 0.45 and 1')", False),
 ]
 
 
 @everything  # starts a kernel
 def test_nbval_accepts_other_digits_but_no_other_name(tmp_path):
-    setup = "import numpy as np\nfrom helpers import check_between, check_close"
+    setup = "import numpy as np\nfrom helpers import check_all, check_between, check_close"
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(setup, execution_count=1)])
     for text, source, _ in CELLS:
         output = nbformat.v4.new_output("stream", text=text + "\n")
+        if text.startswith(" "):
+            shown = (
+                f"<details><summary><code>PASS - all: 1 check</code></summary>\n<pre>\n{text.strip()}\n</pre></details>"
+            )
+            data = {"text/plain": f"PASS - all: 1 check\n{text}", "text/html": shown}
+            output = nbformat.v4.new_output("display_data", data)
         notebook.cells.append(nbformat.v4.new_code_cell(source, execution_count=1, outputs=[output]))
     nbformat.write(notebook, tmp_path / "measured.ipynb")
     command = [sys.executable, "-m", "pytest", "--rootdir", ROOT, "-c", ROOT / "pyproject.toml", "-rA"]

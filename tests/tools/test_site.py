@@ -163,7 +163,7 @@ def test_other_pages_show_what_lessons_show(tmp_path):
     for path in LESSONS:
         assert f'href="{path.stem}.html"' in pages["index"] and f"<{path.stem}>" in pages["index"]
         assert pages["index"].index("how_far.js") > pages["index"].index(f'data-lesson="{path.stem}"')
-    assert "](15_practice.ipynb)" not in pages["claims"]
+    assert "](16_practice.ipynb)" not in pages["claims"]
 
 
 def test_a_page_cell_missing_in_lessons_says_so(tmp_path):

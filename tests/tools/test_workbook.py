@@ -76,6 +76,14 @@ def run_it(nb):
     nb.metadata["kernelspec"] = {"name": "python3", "display_name": "Python"}
 
 
+def test_a_copy_follows_its_lesson_to_a_new_name(home, monkeypatch):
+    home.go()
+    monkeypatch.setattr(workbook, "RENAMED", {"02_old": home.both[1].stem})
+    old = home.both[1].rename(home.both[1].with_name("02_old.ipynb"))
+    home.go()
+    assert home.both[1].exists() and not old.exists()
+
+
 @pytest.mark.parametrize("change", [None, run_it])
 def test_a_copy_without_answers_follows_its_original(home, change):
     home.go()

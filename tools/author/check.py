@@ -1,7 +1,7 @@
 """All that one lesson has to keep, in half a minute: `make check LESSON=05`.
 
 It runs the lesson in strict mode and stores what has changed, brings the lists of lessons and questions in README, 00
-and 15 up to date, and runs ruff and the rules, questions, exercises and pictures of this lesson.
+and 16 up to date, and runs ruff and the rules, questions, exercises and pictures of this lesson.
 """
 
 import argparse

@@ -19,6 +19,7 @@ from tools.learner import widget_state
 from tools.lessons import ROOT, LessonError, original_of, text, write_atomically
 
 KEY = "normalization_notebooks"  # the entry in a copy's metadata
+RENAMED = {"15_practice": "16_practice", "16_why_norms_help": "15_why_norms_help"}  # copies follow their lesson
 GUESS_FIRST = "Commit to your guess above, then run this cell (Shift+Enter).\n"
 FOLDED = "<details><summary>After your guess</summary>\n\n{}\n\n</details>"
 
@@ -103,6 +104,9 @@ def update(root=ROOT, say=print):
         leftover.unlink()
     for words in (root / "notebooks").glob("*.md"):
         copy_text(words, folder)
+    for was, name in RENAMED.items():
+        if (folder / f"{was}.ipynb").exists() and not (folder / f"{name}.ipynb").exists():
+            (folder / f"{was}.ipynb").rename(folder / f"{name}.ipynb")
     new, followed, trusted = [], [], []
     for original in sorted((root / "notebooks").glob("*.ipynb")):
         if load(original) is None:

@@ -135,7 +135,7 @@ class Progress(_OfAllLessons):
 
     def __init__(self):
         lessons = [lesson | {"to": f"{lesson['name']}.ipynb"} for lesson in map(answer_keys, all_lessons())]
-        super().__init__(lessons=lessons, practice=f"{find_lesson('15')}.ipynb")
+        super().__init__(lessons=lessons, practice=f"{find_lesson('16')}.ipynb")
 
     _about = (
         "Your progress: how many questions of each lesson you have answered and missed, and how many to "

@@ -1,7 +1,7 @@
 // What the answers say of whole lessons: what was answered, missed, is due; and the file that carries them elsewhere.
 // The practice, the progress and the reading site have this in common. Nothing here touches the page.
 
-import { complete, hasChanged, load, parse, placeOf, today } from "../answers.js";
+import { complete, hasChanged, load, parse, placeOf, renamed, today } from "../answers.js";
 
 const FORMAT = "normalization-notebooks answers";
 const VERSION = 1;
@@ -103,7 +103,7 @@ export function readAnswers(text, cards) {
   /** @type {{ kept: [AnsweredCard, Answer][], older: number, unknown: number }} */
   const found = { kept: [], older: 0, unknown: 0 };
   for (const [name, answer] of Object.entries(answers)) {
-    const card = byName.get(name);
+    const card = byName.get(renamed(name));
     const record = card ? complete(answer, card.question) : null;
     const merged = card && record && merge(card.record, record);
     if (!merged) found.unknown += 1;

@@ -1,4 +1,4 @@
-"""Lesson 16's conclusions, tried with other seeds, widths, rates and optimizers."""
+"""Lesson 15's conclusions, tried with other seeds, widths, rates and optimizers."""
 
 import numpy as np
 

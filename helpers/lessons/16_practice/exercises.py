@@ -1,4 +1,4 @@
-"""Lesson 15: a network with four bugs, to be fixed."""
+"""Lesson 16: a network with four bugs, to be fixed."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Lesson 16: backward through a scaled branch, how far units move, and how much a gradient changes along a step."""
+"""Lesson 15: backward through a scaled branch, how far units move, and how much a gradient changes along a step."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Lesson 15: a digit network with four bugs in the code that serves it, drawn again for each seed."""
+"""Lesson 16: a digit network with four bugs in the code that serves it, drawn again for each seed."""
 
 import functools
 
