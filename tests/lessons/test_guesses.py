@@ -3,7 +3,8 @@
 A prediction names in its file what would give its answer away (`giveaway`, regular expressions). From the heading of
 its section to the end of the section, whatever is visible before the learner commits may not match: text, headings,
 names in visible code, outputs. What explains the answer carries the tag `answer`: in workbook/, on the site and on
-slides the output of such a code cell, or the text of such a Markdown cell, stays back until the guess is made.
+slides the output of such a code cell, or the text of such a Markdown cell, stays back until the guess is made. Only the
+takeaway below is always in sight.
 """
 
 import re
@@ -50,13 +51,18 @@ def visible(cell):
 
 
 def behind(cell):
-    """What a learner sees of a cell only after the guess."""
+    """What answers: what a learner sees of a cell only after the guess, and the takeaway."""
+    if cell["source"].startswith("**Takeaway"):
+        return cell["source"]
     return "" if not is_answer(cell) else cell["source"] if cell["cell_type"] == "markdown" else printed(cell)
 
 
 def given_away(question, cells):
     """The patterns of a question that match before its guess, each with the line that matches."""
-    text = "\n".join(visible(cell) for cell in cells)
+    asks = f'only="{question["key"]}"'
+    asked = next((k for k, cell in enumerate(cells) if is_quiz(cell) and asks in cell["source"]), len(cells))
+    above, below = cells[:asked], [cell for cell in cells[asked:] if not cell["source"].startswith("**Takeaway")]
+    text = "\n".join(visible(cell) for cell in above + below)
     hits = [(pattern, re.search(f".*(?:{pattern}).*", text)) for pattern in question.get("giveaway", [])]
     return [f"{pattern!r} in: {hit[0].strip()[:100]}" for pattern, hit in hits if hit]
 

@@ -51,6 +51,26 @@ IN_PROSE = [  # (what is left out first, what must not stand in the rest, what t
 ]
 
 
+# What a block of a Markdown cell is, by how it begins.
+KINDS = {"a heading": "#+ ", "a takeaway": r"\*\*Takeaway", "a trap": "> ", "a table": r"\|", "hints": "<details"}
+
+
+def kinds_of(source):
+    """What a Markdown cell holds, one word for each kind in a row; the paragraph after a heading belongs to it."""
+    whole = re.sub(
+        r"```.*?```|<details>.*?</details>", lambda m: re.sub(r"\n\s*\n", "\n", m[0]), source, flags=re.DOTALL
+    )
+    whole = re.sub(r"(?m)^(#+ .*)\n(?=\S)", r"\1\n\n", whole)
+    kinds = []
+    for block in re.split(r"\n\s*\n", whole.strip()):
+        kind = next((kind for kind, begins in KINDS.items() if re.match(begins, block)), "text")
+        if kinds[-1:] != [kind] or kind not in ("text", "hints"):
+            kinds.append(kind)
+    if kinds[:2] == ["a heading", "text"] and "Deeper: " not in source.partition("\n")[0]:
+        return kinds[:1] + kinds[2:]
+    return kinds
+
+
 class Page:
     """A lesson; `cells`, `code` and `texts` hold its cells as (name in a sentence, cell)."""
 
@@ -216,6 +236,18 @@ def exercises(page):
         )
 
 
+def one_thing(page):
+    for name, cell in page.texts[1:]:
+        kinds = kinds_of(cell.source)
+        if len(kinds) > 1:
+            yield f"{name}: split it: {', '.join(kinds)}; one thing a cell"
+        deeper, closed = re.match("#+ Deeper", cell.source), cell.metadata.get("jp-MarkdownHeadingCollapsed")
+        if deeper and not closed:
+            yield f"{name}: close it: set the cell's metadata jp-MarkdownHeadingCollapsed to true"
+        if kinds == ["a takeaway"] and "answer" in tags_of(cell):
+            yield f"{name}: take out the tag answer: a takeaway is never in a fold"
+
+
 def prose(page):
     for name, cell in page.texts:
         for left_out, unwanted, advice in IN_PROSE:
@@ -262,7 +294,18 @@ def the_file(page):
         yield f"it names a place on a machine, {place}"
 
 
-RULES = [first_cell, parts, nothing_to_fill_in, short_code, folded_code, predictions, exercises, prose, outputs]
+RULES = [
+    first_cell,
+    parts,
+    nothing_to_fill_in,
+    short_code,
+    folded_code,
+    predictions,
+    exercises,
+    one_thing,
+    prose,
+    outputs,
+]
 
 
 def broken(path, nb, rules=RULES):
@@ -291,6 +334,7 @@ SPOILED = [
     ("summary()", "show(fig)", "it draws: fold it"),
     ('only="', 'only="un', ": it belongs into a cell and into"),
     ("check_", "assert_", "check with a check_ function what it says"),
+    ("**Takeaway.**", "Words.\n\n**Takeaway.**", "split it: text, a takeaway; one thing a cell"),
     ("# Solution: ", "# ", "write '# Solution: my_"),
     ("**Takeaway.**", "√2", "put it between dollar signs, as a formula: √"),
     ("](0", "](9", "the link leads nowhere: 9"),

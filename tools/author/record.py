@@ -154,7 +154,7 @@ def keep_stored(nb, stored):
 def is_group(output):
     """Whether `check_all` has displayed it."""
     data = output.get("data", {})
-    return all(kind in data for kind in GROUP) and re.match("(PASS|FAIL) - ", data["text/plain"])
+    return all(kind in data for kind in GROUP) and data["text/plain"].startswith(("PASS - ", "FAIL - "))
 
 
 def same_picture(old, new):
