@@ -61,13 +61,12 @@ def kinds_of(source):
         r"```.*?```|<details>.*?</details>", lambda m: re.sub(r"\n\s*\n", "\n", m[0]), source, flags=re.DOTALL
     )
     whole = re.sub(r"(?m)^(#+ .*)\n(?=\S)", r"\1\n\n", whole)
-    kinds = []
-    for block in re.split(r"\n\s*\n", whole.strip()):
+    kinds, blocks = [], re.split(r"\n\s*\n", whole.strip())
+    for number, block in enumerate(blocks):
         kind = next((kind for kind, begins in KINDS.items() if re.match(begins, block)), "text")
-        if kinds[-1:] != [kind] or kind not in ("text", "hints"):
+        after_heading = kind == "text" and number == 1 and kinds == ["a heading"]
+        if not after_heading and (kinds[-1:] != [kind] or kind not in ("text", "hints")):
             kinds.append(kind)
-    if kinds[:2] == ["a heading", "text"] and "Deeper: " not in source.partition("\n")[0]:
-        return kinds[:1] + kinds[2:]
     return kinds
 
 
