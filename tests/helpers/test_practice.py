@@ -267,6 +267,10 @@ ORDERS = {
         "b12 b14 a11 a15",
     ),
     "lessons that are begun": (cards(a1=None, b1=None, b2=KNOWN, c1=None), "b1 a1 c1"),
+    "its own skill check after its lesson only": (
+        [card | {"lesson": "16_practice"} for card in cards(a1=None, a2=WRONG)] + cards(b1=None),
+        "a2 b1",
+    ),
     "predictions after their lessons only": (cards(ap1=None, ap2=record(1, 0), ap3=record()), "ap2 ap3"),
 }
 

@@ -14,7 +14,10 @@ const BETWEEN = 3;
 
 // The cards to ask, in order: missed, due, new; what waits longest first. New ones of a lesson that is begun come before
 // those of other lessons. A prediction is first met in its lesson, before the cell that answers it, so none is ever new
-// here.
+// here; nor is the skill check of the lesson that shows this, which names what one has yet to find there.
+/** @param {string} lesson */
+const isOwn = (lesson) => lesson.endsWith("_practice");
+
 /** @param {AnsweredCard[]} cards @param {string} day */
 export function toAsk(cards, day) {
   /** @param {string} name */
@@ -22,7 +25,7 @@ export function toAsk(cards, day) {
   /** @param {AnsweredCard} a @param {AnsweredCard} b */
   const longest = (a, b) => (a.record?.due ?? "").localeCompare(b.record?.due ?? "");
   const begun = new Set(cards.filter(({ record }) => record).map(({ lesson }) => lesson));
-  const fresh = are("new").filter(({ question }) => question.kind === "check");
+  const fresh = are("new").filter(({ lesson, question }) => question.kind === "check" && !isOwn(lesson));
   return [
     ...are("missed").sort(longest),
     ...are("due").sort(longest),
