@@ -18,7 +18,7 @@ from tests.shared import LESSONS, ROOT, read
 from tests.watch import watched
 from tools.learner import lab
 
-TWINS = ("widget_code.py",)  # what shows a widget's words as text/html where no widget runs
+TWINS = ("widget_code.py", "checks.py")  # escaped text as text/html: the twin of a widget, a group of checks
 SCRIPTS = [path for path in sorted((ROOT / "helpers").rglob("*.js")) if path.parent.name != "bundle"]
 STYLES = [path for path in sorted((ROOT / "helpers").rglob("*.css")) if path.parent.name != "bundle"]
 
@@ -38,7 +38,7 @@ def nodes_of(sources, words):
 
 
 def test_no_text_of_python_becomes_markup(sources):
-    """No display of HTML or Javascript, no label that may be HTML; text/html only as the twin of a widget."""
+    """No display of HTML or Javascript, no label that may be HTML; text/html only by TWINS."""
     markup = {"HTML", "HTMLMath", "Javascript", "Markdown", "SVG", "IFrame", "display_html", "display_javascript"}
     methods = {f"_repr_{kind}_" for kind in ("html", "markdown", "javascript", "svg")}
     options = {"description_allow_html", "tooltip_allow_html", "allow_pickle"}

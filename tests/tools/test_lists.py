@@ -26,7 +26,7 @@ def test_another_title_reaches_readme_and_map():
 
 def test_another_question_reaches_practice_and_progress(monkeypatch):
     """In one line of each widget; the texts beside them do not count questions."""
-    for path in (LESSONS[0], LESSONS[15]):
+    for path in (LESSONS[0], LESSONS[16]):
         nb = copy.deepcopy(read(path))
         for model in nb.metadata.widgets[WIDGET_STATE]["state"].values():
             if "lessons" in model["state"]:
