@@ -199,6 +199,10 @@ def test_a_solution_leaves_the_learners_result(capsys, monkeypatch):
     capsys.readouterr()
     assert checks.summary() is False
     assert line(capsys) == "exercises: 1 failed (my_standardize)"
+    check_exercise("my_standardize", ..., solution=True)
+    capsys.readouterr()
+    checks.summary()
+    assert line(capsys) == "failed: solution of my_standardize; exercises: 1 failed (my_standardize)"
     monkeypatch.setenv("HELPERS_STRICT", "1")
     with pytest.raises(AssertionError, match="^FAIL - solution of my_standardize: write my_standardize"):
         check_exercise("my_standardize", ..., solution=True)
@@ -260,18 +264,19 @@ def test_a_mistake_must_match_in_every_case():
     assert not passed and "; case x (3,): at [0] got " in text
 
 
-@pytest.mark.parametrize("wrong_at", [1, 2, 3])
+@pytest.mark.parametrize("wrong_at", [1, 2, (1, 2), 3])
 def test_faults_left_are_counted_and_not_named(wrong_at):
     exercise = make(
         cases=lambda rng: [case(k * np.ones(2), label=label) for k, label in ((1, "A"), (2, "A, again"), (3, "B"))],
         given="2 * x -> np.minimum(2 * x, 4)",
         mistakes={},
     )
-    assert diagnose(exercise, lambda x: np.where(x == wrong_at, 0, 2 * x)) == (False, "1 of 2 bugs is left")
+    assert diagnose(exercise, lambda x: np.where(np.isin(x, wrong_at), 0, 2 * x)) == (False, "1 of 2 bugs is left")
     assert diagnose(exercise, exercise.as_given) == (None, "nothing is fixed yet; 1 of 2 bugs is left")
     everywhere = "2 of 2 bugs are left, or a change has brought in a new bug that every test meets"
     assert diagnose(exercise, lambda x: 3 * x) == (False, everywhere)
-    assert diagnose(exercise, lambda x: [1])[1].startswith("case A [")
+    for answer in ([1], np.full(2, np.nan)):
+        assert diagnose(exercise, lambda x, answer=answer: answer)[1].startswith("case A [")
 
 
 def test_an_attempts_prints_and_warnings_are_hidden(capsys):
