@@ -3,6 +3,7 @@
 import copy
 import functools
 import inspect
+import operator
 import signal
 import sys
 from collections import namedtuple
@@ -90,7 +91,9 @@ def test_cases_are_drawn_with_seed_0_and_hold_for_another(exercise):
     for a, b in zip(checker._cases(exercise), cases_of(exercise, 0), strict=True):
         for left, right in zip(arrays_in(a), arrays_in(b), strict=True):
             np.testing.assert_array_equal(left, right)
-    for c in cases_of(exercise, 1):
+    for c, before in zip(cases_of(exercise, 1), checker._cases(exercise), strict=True):
+        if c.args and all(map(operator.is_, c.args, before.args)) and not c.kwargs:
+            continue  # nothing in it is drawn
         assert not checker._outcome(exercise, exercise.reference, c).problem
 
 
