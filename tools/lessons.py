@@ -60,6 +60,16 @@ def role_of(cell):
     return named or ("summary" if source.startswith("summary(") else unnamed)
 
 
+def waiting_classes(cells):
+    """For each cell: the HTML classes of what waits for the guess above it, or "" if it does not answer one."""
+    asked, classes = "", []
+    for cell in cells:
+        found = re.match(r'Quiz\("(\w+)", only="(\w+)"', text(cell["source"]))
+        asked = f"after-guess after-{found[1]}-{found[2]}" if found else asked or "after-guess"
+        classes.append(asked if "answer" in tags_of(cell) else "")
+    return classes
+
+
 # ----------------------------------------------------------------------------------------------------
 # Parts
 

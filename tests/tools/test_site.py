@@ -74,31 +74,30 @@ def test_picture_and_solution_code_is_folded(cell, role, tag, tmp_path):
 @pytest.mark.parametrize(
     ("given", "shown"),
     [
-        (["c", "a", "told", "c"], ["c", ["a", "told"], "c"]),
+        (["c", "a", "told", "c"], ["c", ["a"], "told", "c"]),
         (["c", "A:told", "question", "c"], ["c", ["told"], "question", "c"]),
-        (["a", "A:told", "a", "more", "# H"], [["a", "told", "a", "more"], "# H"]),
-        (["a", "told\n\n## Next\n\nx", "c"], [["a", "told\n\n"], "## Next\n\nx", "c"]),
-        (["a", "told\n\nleads on:", "c"], [["a", "told\n"], "\nleads on:", "c"]),
-        (["a", "leads on:", "c"], [["a"], "leads on:", "c"]),
+        (["a", "A:told", "a", "more", "# H"], [["a", "told", "a"], "more", "# H"]),
         (["c", "a"], ["c", ["a"]]),
+        (["# Deeper: x\n\none line", "c", "told", "# H", "c"], ["# Deeper: x\n\none line", ["c", "told"], "# H", "c"]),
+        (["# Deeper: x", "c"], ["# Deeper: x", ["c"]]),
     ],
 )
-def test_covers_end_before_the_next_cell_or_heading(given, shown):
-    """c: code, a: code that answers, A: text that answers, otherwise text; a list: what stands in one cover."""
+def test_folds_hold_what_answers_or_goes_deeper(given, shown):
+    """c: code, a: code that answers, A: text that answers, otherwise text; a list: what stands in one fold."""
 
     def cell(kind):
         if kind in ("c", "a"):
             return code(kind, tags=["answer"] * (kind == "a")) | {"source": kind}
         return words(kind.removeprefix("A:"), *["answer"] * kind.startswith("A:"))
 
-    found, cover = [], None
-    for made in build_site.with_covers(list(map(cell, given))):
+    found, fold = [], None
+    for made in build_site.with_deeper_closed(build_site.with_covers(list(map(cell, given)))):
         if made["source"].startswith("<details"):
-            cover = []
-        elif made["source"] == build_site.END_OF_COVER:
-            found, cover = [*found, cover], None
+            fold = []
+        elif made["source"] == build_site.END_OF_FOLD:
+            found, fold = [*found, fold], None
         else:
-            (found if cover is None else cover).append(made["source"])
+            (found if fold is None else fold).append(made["source"])
     assert found == shown
 
 

@@ -211,7 +211,9 @@ def test_copies_hold_back_what_answers_a_prediction(home):
     other = nbformat.v4.new_output("display_data", {**data, list(data)[1]: {"model_id": "b"}})
     told = nbformat.v4.new_code_cell("1", outputs=[shown], execution_count=3, metadata=tags)
     words = nbformat.v4.new_markdown_cell("It moves, by $x$.", metadata=tags)
-    home.write("...", more=[told, nbformat.v4.new_code_cell("2", outputs=[other]), words])
+    more = nbformat.v4.new_markdown_cell("And back.", metadata=tags)
+    quiz = nbformat.v4.new_code_cell('Quiz("01_a", only="moves")')
+    home.write("...", more=[quiz, told, nbformat.v4.new_code_cell("2", outputs=[other]), words, more])
     path = home.root / "notebooks" / f"{NAME}.ipynb"
     nb = nbformat.read(path, as_version=4)
     states = {key: {"model_name": "AnyModel", "state": {}} for key in "ab"}
@@ -220,11 +222,15 @@ def test_copies_hold_back_what_answers_a_prediction(home):
     original = path.read_bytes()
     home.go()
     copy = nbformat.read(home.copy, as_version=4)
-    assert copy.cells[2].outputs[0].text == workbook.GUESS_FIRST and copy.cells[2].execution_count is None
-    assert copy.cells[3].outputs[0].data == other.data
+    quiz, held, free, folded = copy.cells[2:]
+    assert held.outputs[0].data["text/plain"] == workbook.GUESS_FIRST and held.execution_count is None
+    assert 'class="after-guess after-01_a-moves"' in held.outputs[0].data["text/html"]
+    assert free.outputs[0].data == other.data
     assert list(copy.metadata.widgets["application/vnd.jupyter.widget-state+json"]["state"]) == ["b"]
-    folded = "<details><summary>After your guess</summary>\n\nIt moves, by $x$.\n\n</details>"
-    assert copy.cells[4].source == folded
+    assert folded.source == (
+        '<details class="after-guess after-01_a-moves"><summary>After your guess</summary>\n\n'
+        "It moves, by $x$.\n\nAnd back.\n\n</details>"
+    )
     assert path.read_bytes() == original and home.go() == (home.both, [])
     home.edit()
     assert home.go()[1] == [], "what is held back is no change of the lesson"

@@ -16,12 +16,15 @@ import json
 import sys
 
 from tools.learner import widget_state
-from tools.lessons import ROOT, LessonError, original_of, text, write_atomically
+from tools.lessons import ROOT, LessonError, original_of, text, waiting_classes, write_atomically
 
 KEY = "normalization_notebooks"  # the entry in a copy's metadata
 RENAMED = {"15_practice": "16_practice", "16_why_norms_help": "15_why_norms_help"}  # copies follow their lesson
-GUESS_FIRST = "Commit to your guess above, then run this cell (Shift+Enter).\n"
-FOLDED = "<details><summary>After your guess</summary>\n\n{}\n\n</details>"
+GUESS_FIRST = "Commit to your guess above, then run this cell (Shift+Enter)."
+# What waits for a guess has two classes, by which the question finds it (helpers/widgets/quiz/quiz.js).
+LINE = '<p class="{}">' + GUESS_FIRST + "</p>"
+FOLD = '<details class="{}"><summary>After your guess</summary>'
+END_OF_FOLD = "\n\n</details>"
 
 
 def load(path):
@@ -60,15 +63,22 @@ def copy_of(original):
 
 def as_copied(nb):
     """Hold back what cells tagged `answer` show, and let links lead to the learner's copies."""
-    for cell in nb["cells"]:
-        answers = "answer" in cell.get("metadata", {}).get("tags", [])
+    cells = []
+    for cell, waits in zip(nb["cells"], waiting_classes(nb["cells"]), strict=True):
+        before = text(cells[-1]["source"]) if cells else ""
         if cell["cell_type"] == "markdown":
-            source = text(cell["source"]).replace("](../notebooks/", "](")
-            cell["source"] = FOLDED.format(source.strip()) if answers else source
-        elif answers and cell.get("outputs"):
-            cell["outputs"] = [{"output_type": "stream", "name": "stdout", "text": [GUESS_FIRST]}]
+            cell["source"] = text(cell["source"]).replace("](../notebooks/", "](")
+            if waits and before.startswith(FOLD.format(waits)):  # two texts in a row are one fold
+                cells[-1]["source"] = before.removesuffix(END_OF_FOLD) + f"\n\n{cell['source'].strip()}" + END_OF_FOLD
+                continue
+            if waits:
+                cell["source"] = FOLD.format(waits) + f"\n\n{cell['source'].strip()}" + END_OF_FOLD
+        elif waits and cell.get("outputs"):
+            data = {"text/plain": GUESS_FIRST, "text/html": LINE.format(waits)}
+            cell["outputs"] = [{"output_type": "display_data", "metadata": {}, "data": data}]
             cell["execution_count"] = None
-    return widget_state.complete(nb)
+        cells.append(cell)
+    return widget_state.complete(nb | {"cells": cells})
 
 
 def copy_text(original, folder):

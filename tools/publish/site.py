@@ -17,13 +17,15 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 from markupsafe import Markup
 
 from helpers import theme
 from tools.learner import workbook
-from tools.lessons import ROOT, VIEW, LessonError, all_lessons, tags_of, text
+from tools.lessons import ROOT, VIEW, LessonError, all_lessons, tags_of, text, waiting_classes
 from tools.publish import lite, slides
 from tools.publish.cells import html_of, prepared, state_on_page
 from tools.publish.pages import PublishError, copy_katex, fill, known_questions, need_packages, run
@@ -33,9 +35,11 @@ from tools.publish.typeset import WEB
 # By which tags myst-nb folds a cell; a line that only shows a widget says nothing to a reader.
 FOLDS = {"widget": "remove-input", "solution": "hide-cell", "setup": "hide-input", "picture": "hide-input"}
 # What answers a prediction stands between these two.
-COVER = """<details class="answer">
+COVER = """<details class="answer {}">
 <summary><span class="closed">{}</span><span class="opened">The answer</span></summary>"""
-END_OF_COVER = "</details>"
+DEEPER = """<details class="deeper">
+<summary><span class="closed">Open this part</span><span class="opened">Close it</span></summary>"""
+END_OF_FOLD = "</details>"
 
 
 def markdown(source):
@@ -62,46 +66,36 @@ def for_myst(cell):
     return markdown(source) | {"metadata": {"tags": tags}}
 
 
-def split_text(source):
-    """(what of a text below an answer belongs to it, the rest: from a heading on, or a last line that leads on)"""
-    if heading := re.search("^#+ ", source, re.MULTILINE):
-        return source[: heading.start()], source[heading.start() :]
-    end = source.rfind("\n\n") + 1 if source.rstrip().endswith(":") else len(source)
-    return source[:end], source[end:]
-
-
 def with_covers(cells):
-    """The cells, with each answer to a prediction in a fold. Text below an answer of code belongs to it."""
-    made, cover, takes_text = [], [], False
-
-    def close():
-        if cover:
-            words = "Guess first, or open the answer" if cover[0]["cell_type"] == "code" else "After your guess"
-            made.extend([markdown(COVER.format(words)), *cover, markdown(END_OF_COVER)])
-            cover.clear()
-
-    for cell in cells:
-        is_code = cell["cell_type"] == "code"
-        if "answer" in tags_of(cell):
-            cover.append(cell)
-            takes_text = is_code
-        elif is_code or not (cover and takes_text):
-            close()
-            made.append(cell)
-        else:
-            own, rest = split_text(cell["source"])
-            cover += [markdown(own)] * bool(own.strip())
-            if rest.strip():
-                close()
-                made.append(markdown(rest))
-    close()
+    """The cells, with what answers a prediction in a fold."""
+    made = []
+    for waits, group in groupby(zip(waiting_classes(cells), cells, strict=True), key=itemgetter(0)):
+        group = [cell for _, cell in group]
+        if waits:
+            words = "Guess first, or open the answer" if group[0]["cell_type"] == "code" else "After your guess"
+            group = [markdown(COVER.format(waits, words)), *group, markdown(END_OF_FOLD)]
+        made += group
     return made
+
+
+def with_deeper_closed(cells):
+    """The cells, with what stands under a heading "Deeper: ..." in a fold below that heading."""
+    made, is_open = [], False
+    for cell in cells:
+        heading = cell["cell_type"] == "markdown" and re.match("#+ (Deeper)?", cell["source"])
+        if heading and is_open:
+            made.append(markdown(END_OF_FOLD))
+        made.append(cell)
+        if heading:
+            is_open = bool(heading[1])
+            made += [markdown(DEEPER)] * is_open
+    return made + [markdown(END_OF_FOLD)] * is_open
 
 
 def lesson_page(lesson, pictures, repository="", run=""):
     """The notebook as myst-nb shall read it, with its head, and with what its widgets hold on the page itself."""
     cells, models = prepared(lesson.nb, lesson.name, pictures)
-    cells = with_covers([for_myst(cell) for cell in cells])
+    cells = with_deeper_closed(with_covers([for_myst(cell) for cell in cells]))
     cells.insert(1, markdown(head(lesson.name, repository, run, lite.megabytes(lesson.nb))))
     metadata = {key: value for key, value in lesson.nb["metadata"].items() if key != "widgets"}
     cells += [markdown(state_on_page(models))] * bool(models)

@@ -18,6 +18,36 @@ export function scoreOf(asked) {
   return open ? `${score}, ${open} to answer` : score;
 }
 
+// What answers a question waits in elements of the class "after-guess" and of one that names the question, as the
+// learner's copies and the site make them. When the guess is made, folds open, and lines that ask for it change.
+/** @type {Set<string>} */
+const guessed = new Set();
+
+function reveal() {
+  for (const part of document.querySelectorAll(".after-guess:not([data-revealed])")) {
+    if (![...part.classList].some((name) => guessed.has(name))) continue;
+    part.setAttribute("data-revealed", "");
+    if (part instanceof HTMLDetailsElement) part.open = true;
+    else part.textContent = "Run this cell (Shift+Enter).";
+  }
+}
+
+// JupyterLab draws a cell when it is scrolled to.
+/** @param {AbortSignal} signal */
+function revealLater(signal) {
+  let waiting = false;
+  const observer = new MutationObserver(() => {
+    if (waiting) return;
+    waiting = true;
+    requestAnimationFrame(() => {
+      waiting = false;
+      reveal();
+    });
+  });
+  observer.observe(document.body, { childList: true, subtree: true });
+  signal.addEventListener("abort", () => observer.disconnect());
+}
+
 /** @param {View} view */
 function render({ model, el }) {
   const lesson = model.get("lesson");
@@ -33,6 +63,9 @@ function render({ model, el }) {
   score.setAttribute("role", "status");
   const changed = () => {
     if (many) score.textContent = scoreOf(asked);
+    if (!prediction || !asked[0].result()) return;
+    guessed.add(`after-${lesson}-${questions[0].key}`);
+    reveal();
   };
   const shared = { prediction, changed, signal: ending.signal };
   const asked = questions.map((question, i) => ask(lesson, question, { number: many ? i + 1 : undefined, ...shared }));
@@ -43,6 +76,7 @@ function render({ model, el }) {
     el.append(end);
   }
   for (const question of asked) question.start();
+  if (prediction) revealLater(ending.signal);
   return () => ending.abort();
 }
 

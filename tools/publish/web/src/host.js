@@ -2,7 +2,6 @@
 // those that the lessons store; a widget with any other in it keeps its still picture or its text. The names of models
 // and of their entries (`_options_labels`, `_dom_classes`) are those of the format in which a notebook stores widgets.
 
-import { followAnswer, load as loadAnswer, parse, placeOf } from "../../../../helpers/widgets/answers.js";
 import { keyOf } from "./sections.js";
 
 const REFERENCE = "IPY_MODEL_";
@@ -179,29 +178,19 @@ async function view(model, find) {
 }
 
 // --------------------------------------------------------------------------------------------------------------------
-// What answers a prediction opens when a guess is committed, and stays open when the page comes again.
+/** @param {Element | null} part */
+function openAround(part) {
+  part?.closest("section")?.querySelector(":scope > details.deeper")?.setAttribute("open", "");
+}
 
-/** @param {Record<string, HostModel>} models */
-function uncover(models) {
-  /** @type {HTMLDetailsElement[]} */
-  let covers = [];
-  for (const part of document.querySelectorAll(".live, details.answer")) {
-    if (part instanceof HTMLDetailsElement) covers.push(part);
-    const model = part instanceof HTMLElement ? models[part.dataset.model ?? ""] : undefined;
-    if (model?.get("kind") !== "prediction") continue;
-    /** @type {Question[]} */
-    const [question] = model.get("questions");
-    /** @type {HTMLDetailsElement[]} */
-    const mine = []; // what comes from here to the next prediction
-    covers = mine;
-    const place = placeOf(model.get("lesson"), question.key);
-    /** @param {string | null} text */
-    const take = (text) => {
-      if (parse(text, question)) for (const cover of mine) cover.open = true;
-    };
-    followAnswer(place, take);
-    queueMicrotask(() => take(loadAnswer(place)));
-  }
+// A link into a part that goes deeper opens it, and so does printing.
+function openDeeper() {
+  const follow = () => openAround(document.getElementById(decodeURIComponent(location.hash.slice(1))));
+  window.addEventListener("hashchange", follow);
+  window.addEventListener("beforeprint", () => {
+    for (const fold of document.querySelectorAll("details.deeper")) fold.setAttribute("open", "");
+  });
+  follow();
 }
 
 // For those who came to look something up.
@@ -234,7 +223,10 @@ function keepSection() {
   const headings = [...document.querySelectorAll("article :is(h2, h3, h4)")];
   const wanted = new URLSearchParams(location.search).get("section");
   const arrived = wanted && headings.find(({ textContent }) => keyOf(textContent ?? "") === wanted);
-  if (arrived) arrived.scrollIntoView();
+  if (arrived) {
+    openAround(arrived);
+    arrived.scrollIntoView();
+  }
   const link = document.querySelector("a.run-here");
   if (!(link instanceof HTMLAnchorElement)) return;
   if (location.protocol === "file:") {
@@ -270,7 +262,7 @@ function printOnWhite() {
 async function start() {
   const stored = document.getElementById("widget-state")?.textContent;
   const { models, find } = readModels(stored ? JSON.parse(stored) : {});
-  uncover(models);
+  openDeeper();
   offerToUncoverAll();
   keepSection();
   for (const place of document.querySelectorAll(".live")) {
