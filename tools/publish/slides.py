@@ -58,6 +58,7 @@ ROWS = 11  # of a table on one slide; a row with more than ROW letters counts as
 ROW = 95
 TALL = 560  # pixels; beside a picture that is taller stands its caption
 KEYS = r"Shift\+Enter"
+GROUP = re.compile(r"<details(?: open)?><summary><code>((?:PASS|FAIL) - .*?)</code>")  # what check_all shows
 NOTEBOOK = rf"{KEYS}|\b(this|next|setup) cell\b|\bcell below\b"
 SHORT_CODE = 45  # letters of code inside a sentence that no line break divides
 SECONDS = {"question": 60 * plan.MINUTES_PER_VOTE, "explorer": 60 * plan.MINUTES_PER_EXPLORER}
@@ -574,8 +575,11 @@ def outputs_of(cell):
     printed, shown = [], []
     for output in cell["outputs"]:
         data = output.get("data", {})
-        if "text/html" in data:
-            shown.append(text(data["text/html"]))
+        made = text(data.get("text/html", ""))
+        if group := GROUP.match(made):
+            printed.append(html.unescape(group[1]))
+        elif made:
+            shown.append(made)
         else:
             printed.append(text(output.get("text", "") or data.get("text/plain", "")))
     return "".join(words if words.endswith("\n") else f"{words}\n" for words in printed if words), shown
