@@ -318,6 +318,29 @@ def move_every_control(page):
     return moved
 
 
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+
+
+def swipe(page, x, y, right, down):
+    """Move a finger on the screen; returns whether the page scrolled, and whether it took the finger from what it met.
+
+    These are the touch events of a device, not of a script: the browser judges what a finger means.
+    """
+    start = page.evaluate(
+        "addEventListener('pointercancel', () => (window.taken = true)), (window.taken = false), scrollY"
+    )
+    device = page.context.new_cdp_session(page)
+    for part in range(9):
+        finger = {"x": x + right * part / 8, "y": y + down * part / 8}
+        kind = "touchMove" if part else "touchStart"
+        device.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [finger]})
+    device.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    device.detach()
+    page.wait_for_timeout(200)
+    page.wait_for_function("scrollY === window.last || ((window.last = scrollY), false)", polling=200)  # it glides on
+    return page.evaluate("(start) => [Math.abs(scrollY - start) > 30, taken]", start)
+
+
 def settle(page):
     """Two frames later everything is drawn."""
     page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from helpers import Explorer, Panel, Panel3D, handle, lines, points3, surface3
-from tests.browser.conftest import ROOT, open_alive, serious, settle
+from tests.browser.conftest import PHONE, ROOT, open_alive, serious, settle, swipe
 from tests.browser.test_marks_in_browser import choices, open_stages
 
 KNOB, CAPTION = ".handle .knob", ".explorer-caption"
@@ -62,20 +62,15 @@ def test_after_a_drag_picture_and_slider_agree(page):
         assert (page.inner_text(CAPTION), page.evaluate(SEEN)) == (caption, seen)
 
 
-def test_a_finger_drags_without_scrolling_the_page(browser):
-    context = browser.new_context(viewport={"width": 390, "height": 700}, has_touch=True, is_mobile=True)
-    page = context.new_page()
+def test_a_finger_drags_without_scrolling_a_long_page(browser):
+    page = browser.new_page(**PHONE)
     open_stages(page, [two()], 390)
-    x, y = middle(page, 0)
-    device = context.new_cdp_session(page)
-    for step in range(7):
-        kind = {0: "touchStart", 6: "touchEnd"}.get(step, "touchMove")
-        points = [] if step == 6 else [{"x": x + 6 + 30 * step, "y": y - 20 * step}]
-        device.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
-    settle(page)
-    assert page.inner_text(CAPTION) != "a -3, b 0, c 1, eps 1e-5"
-    assert page.evaluate("scrollY") == 0
-    context.close()
+    page.evaluate("document.body.style.padding = '900px 0'; scrollTo(0, 700)")
+    for right, down in ((90, -120), (-90, 120)):
+        before = page.inner_text(CAPTION)
+        assert swipe(page, *middle(page, 0), right, down) == [False, False]
+        assert page.inner_text(CAPTION) != before
+    page.close()
 
 
 def test_keys_move_a_focused_handle_audibly(page):

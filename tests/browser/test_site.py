@@ -13,7 +13,7 @@ from urllib.parse import urldefrag, urljoin, urlsplit
 
 import pytest
 
-from tests.browser.conftest import QUESTIONS, built, keep, move_every_control, serious, served
+from tests.browser.conftest import PHONE, QUESTIONS, built, keep, move_every_control, serious, served, settle, swipe
 from tests.shared import EXAMPLES, LESSONS, every_lesson, read
 
 LESSON = "01_axis_intuition"
@@ -93,6 +93,32 @@ def test_pages_live_when_they_are_opened_as_files(visit, site):
     page.reload()
     page.wait_for_function(READY)
     assert page.locator(".quiz input >> nth=0").is_checked()
+
+
+def test_a_finger_moves_every_handle_turns_space_sideways_and_else_scrolls(visit):
+    page = visit("index.html", **PHONE)
+    found = 0
+    for lesson in LESSONS:
+        page.goto(urljoin(page.url, f"{lesson.stem}.html"))
+        page.wait_for_function(READY)
+        open_all(page)
+        for held in page.query_selector_all(".explorer-stage :is(.handle, .turn)"):
+            picture, knob = held.evaluate_handle("(e) => e.closest('svg')"), held.query_selector(".knob")
+
+            def move(right, down, of, across):
+                of.evaluate("(e) => e.scrollIntoView({ block: 'center', behavior: 'instant' })")
+                settle(page)
+                box = of.bounding_box()
+                return swipe(page, box["x"] + across * box["width"], box["y"] + box["height"] / 2, right, down)
+
+            seen = {picture.inner_html()}
+            for right, down in [(90, 0), (-60, 0)] + [(0, 90), (0, -60)] * bool(knob):
+                assert move(right, down, knob or held, 1 / 2) == [False, False], (lesson.stem, right, down)
+                seen.add(picture.inner_html())
+            assert len(seen) > 1, f"{lesson.stem}: it does not follow"
+            assert move(0, -150, picture if knob else held, 0.01)[0], f"{lesson.stem}: the page does not scroll"
+            found += 1
+    assert found >= 13
 
 
 # ------------------------------------------------------------------------------------------------ questions
