@@ -18,11 +18,13 @@ HEADING = re.compile(r"# (\d\d) ([^:\n]+)(?:: ([^\n]+))?(?:\n|\Z)")
 TIME = re.compile(r"\*\*Time\*\*\D+(\d+) minutes(?:\D+(\d+) minutes)?")
 ROLES = ("setup", "exercise", "solution")  # named by a tag
 LEFT_OUT = ("Deeper", "Exercises", "References")  # not on the core path
-# What a lesson's minutes are made of; told to authors in CONTRIBUTING.md.
-WORDS_PER_MINUTE = 120
-CODE_LINES_PER_MINUTE = 6
-MINUTES_PER_QUESTION = 1
-MINUTES_PER_EXPLORER = 2
+AFTERWARDS = ("Skill check", "Your notes")  # after the exercises; what one does there takes as long as one likes
+# What a learner's minutes are made of, measured on readers; told to authors in CONTRIBUTING.md.
+WORDS_PER_MINUTE = 100
+CODE_LINES_PER_MINUTE = 4
+MINUTES_PER_QUESTION = 2
+MINUTES_PER_EXPLORER = 3
+MINUTES_PER_OPEN_CHECK = 0.25
 CLOSING = ["Exercises", "Skill check", "Recap", "Your notes", "References"]
 
 
@@ -127,24 +129,27 @@ def parts_of(nb, checks=0):
 
 
 def counts_of(parts):
-    """{"words": ..., "code lines": ..., "questions": ..., "explorers": ...} of some parts."""
+    """{"words": ..., "code lines": ..., "questions": ..., "explorers": ..., "open checks": ...} of some parts."""
     cells = [cell for part in parts for cell in part.cells]
     everything = "\n".join(part.code for part in parts)
     visible = [line for cell in cells if not is_hidden(cell) for line in text(cell["source"]).splitlines()]
+    printed = [text(output.get("text", "")) for cell in cells for output in cell.get("outputs", [])]
     asked = len(re.findall(r"^Quiz\(.*only=", everything, re.MULTILINE))
     return {
         "words": len(re.findall(r"[^\W_]\S*", "\n".join(part.text for part in parts))),
         "code lines": sum(bool(line.strip()) and not line.startswith("Quiz(") for line in visible),
         "questions": asked + sum(part.checks for part in parts),
         "explorers": len(re.findall(r"^Explorer\(", everything, re.MULTILINE)),
+        "open checks": sum(len(re.findall(r"^PASS", words, re.MULTILINE)) for words in printed),
     }
 
 
 def minutes_of(parts):
-    """How long some parts take one who reads and answers, by the rates above."""
-    counts = counts_of(parts)
-    reading = counts["words"] / WORDS_PER_MINUTE + counts["code lines"] / CODE_LINES_PER_MINUTE
-    return reading + counts["questions"] * MINUTES_PER_QUESTION + counts["explorers"] * MINUTES_PER_EXPLORER
+    """How long some parts take one who reads, runs and answers, by the rates above."""
+    counts = counts_of([part for part in parts if part.title not in AFTERWARDS])
+    minutes = counts["words"] / WORDS_PER_MINUTE + counts["code lines"] / CODE_LINES_PER_MINUTE
+    minutes += counts["questions"] * MINUTES_PER_QUESTION + counts["explorers"] * MINUTES_PER_EXPLORER
+    return minutes + counts["open checks"] * MINUTES_PER_OPEN_CHECK
 
 
 # ----------------------------------------------------------------------------------------------------

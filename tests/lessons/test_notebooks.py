@@ -20,6 +20,7 @@ from tools.lessons import CLOSING, Lesson, LessonError, counts_of, minutes_of, t
 
 MAX_KILOBYTES = 400
 MAX_CORE_MINUTES = 45
+LONGER_CORES = {"09": 60}
 STEP_OF_MINUTES = 5  # stated minutes are rounded up to a multiple of it
 GOALS = 3
 CELLS_TO_A_PICTURE = 4
@@ -97,14 +98,14 @@ def first_cell(page):
     lesson, counts, step = page.lesson, counts_of(page.lesson.core), STEP_OF_MINUTES
     minutes, goals = minutes_of(lesson.core), len(re.findall(r"^- ", lesson.goals, flags=re.MULTILINE))
     has_title = lesson.number == page.number and lesson.question
-    rounded = step * -(-minutes // step)
+    rounded, limit = step * -(-minutes // step), LONGER_CORES.get(page.number, MAX_CORE_MINUTES)
     told = f"the core path takes {minutes:.1f} minutes ({counts})"
     return if_broken(
         (not has_title, f"first cell: begin with '# {page.number} Title: question?'"),
         (not lesson.promise, "first cell: promise in a sentence or two, below the title, what the lesson is good for"),
         (goals != GOALS, f"first cell: list {GOALS} goals under **You will be able to**; there are {goals}"),
         (not lesson.needs, "first cell: name after **You need** the lessons that come before"),
-        (minutes > MAX_CORE_MINUTES, f"{told}, the limit is {MAX_CORE_MINUTES}: move cells under '### Deeper: ...'"),
+        (minutes > limit, f"{told}, the limit is {limit}: move cells under '### Deeper: ...'"),
         (lesson.minutes != rounded, f"first cell: write '**Time** about {rounded:.0f} minutes'; {told}"),
         ((lesson.homework_minutes or 1) % step, f"first cell: write the exercises' minutes in steps of {step}"),
     )

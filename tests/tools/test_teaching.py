@@ -118,7 +118,7 @@ def test_minutes_count_words_lines_questions_and_explorers():
     assert [section.total for section in sections] == [2, 10, 11, 15]
     (deeper,) = sections[1].optional
     assert plan.class_minutes_of(deeper) == pytest.approx(2 + 122 / 150, abs=0.05)
-    assert minutes_of(deeper) == pytest.approx(2 + 122 / 120, abs=0.05)
+    assert minutes_of(deeper) == pytest.approx(12 / 4 + 122 / 100, abs=0.05)
     assert sections[1].holds == "1 question, 1 explorer"
     assert [section.stop for section in sections] == [False, True, False, False]
 

@@ -5,10 +5,13 @@ from collections import Counter
 from dataclasses import dataclass
 from itertools import accumulate
 
-from tools.lessons import CODE_LINES_PER_MINUTE, MINUTES_PER_EXPLORER, MINUTES_PER_QUESTION, counts_of, text
+from tools.lessons import counts_of, text
 
 # A class votes on a prediction, and talks once in each section; its lecturer says less than stands in the notebook.
 SPOKEN_WORDS_PER_MINUTE = 150
+CODE_LINES_PER_MINUTE = 6
+MINUTES_PER_QUESTION = 1  # of a skill check, which each answers alone
+MINUTES_PER_EXPLORER = 2
 MINUTES_PER_VOTE = 2
 MINUTES_PER_DISCUSSION = 4
 CLASSES = (45, 60, 90)  # minutes
