@@ -1,6 +1,6 @@
 """A lesson, read once: what all tools and the lesson rules know of it; and how a file is written.
 
-`read_lesson(path)` parses the first cell and the headings of a notebook; nothing else does. A part is what stands under
+`read_lesson(path)` parses the first cell, that of the goals, and the headings of a notebook; nothing else does. A part is what stands under
 one heading. The role of a cell says what a page does with it, and follows from its tags and what it shows.
 """
 
@@ -15,6 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 VIEW = "application/vnd.jupyter.widget-view+json"
 HEADING = re.compile(r"# (\d\d) ([^:\n]+)(?:: ([^\n]+))?(?:\n|\Z)")
+GOALS = "**You will be able to**"
 TIME = re.compile(r"\*\*Time\*\*\D+(\d+) minutes(?:\D+(\d+) minutes)?")
 ROLES = ("setup", "exercise", "solution")  # named by a tag
 LEFT_OUT = ("Deeper", "Exercises", "References")  # not on the core path
@@ -161,31 +162,35 @@ class Lesson:
 
     def __init__(self, name, nb):
         self.name, self.nb = name, nb
-        self.first = text(nb["cells"][0]["source"])
+        sources = [text(cell["source"]) for cell in nb["cells"]]
+        self.first = sources[0]
+        # Goals, needs and minutes: a cell of three lines, after the scene with which a lesson opens.
+        self.facts = next((source for source in sources if source.startswith(GOALS)), "")
         heading = HEADING.match(self.first)
         if not heading:
             raise LessonError(f"{name}.ipynb must begin with '# NN Title: question?'.")
         self.number, self.title, question = heading.groups()
         self.question = question or ""
-        times = TIME.search(self.first)
+        times = TIME.search(self.facts)
         self.minutes, self.homework_minutes = (
             (found and int(found) for found in times.groups()) if times else (None, None)
         )
 
     @property
     def promise(self):
-        """What stands between the heading and the goals."""
-        return self.first.partition("\n")[2].partition("**You will be able to**")[0].strip()
+        """What stands below the title: the stake."""
+        return self.first.partition("\n")[2].strip()
 
     @property
     def goals(self):
-        """The list of what one will be able to do."""
-        return self.first.partition("**You will be able to**")[2].partition("**You need**")[0].strip()
+        """A list of what one will be able to do."""
+        line = self.facts.partition(GOALS)[2].partition("**You need**")[0]
+        return [goal.strip(" \\\n.") for goal in line.split(";") if goal.strip(" \\\n.")]
 
     @property
     def needs(self):
         """The lessons that come before."""
-        return self.first.partition("**You need**")[2].partition("**Time**")[0].strip()
+        return self.facts.partition("**You need**")[2].partition("**Time**")[0].strip(" \\\n")
 
     @cached_property
     def questions(self):

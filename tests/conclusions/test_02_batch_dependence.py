@@ -132,7 +132,7 @@ def test_eval_mode(width, n, eps):
 
 
 @conclusion(
-    "Padding with zeros raises the outputs of tokens that lie above 0.",
+    "Padding with zeros raises the mean output of the real tokens, for a feature of positive mean.",
     vary=each(mean=[0.5, 2.0, 20.0], real=[0.1, 0.5, 0.9], length=[8, 128]),
 )
 def test_padding(mean, real, length):

@@ -94,20 +94,20 @@ def if_broken(*rules):
     return [sentence for is_broken, sentence in rules if is_broken]
 
 
-def first_cell(page):
+def title_and_goals(page):
     lesson, counts, step = page.lesson, counts_of(page.lesson.core), STEP_OF_MINUTES
-    minutes, goals = minutes_of(lesson.core), len(re.findall(r"^- ", lesson.goals, flags=re.MULTILINE))
+    minutes, goals = minutes_of(lesson.core), len(lesson.goals)
     has_title = lesson.number == page.number and lesson.question
     rounded, limit = step * -(-minutes // step), LONGER_CORES.get(page.number, MAX_CORE_MINUTES)
     told = f"the core path takes {minutes:.1f} minutes ({counts})"
     return if_broken(
         (not has_title, f"first cell: begin with '# {page.number} Title: question?'"),
-        (not lesson.promise, "first cell: promise in a sentence or two, below the title, what the lesson is good for"),
-        (goals != GOALS, f"first cell: list {GOALS} goals under **You will be able to**; there are {goals}"),
-        (not lesson.needs, "first cell: name after **You need** the lessons that come before"),
+        (not lesson.promise, "first cell: say below the title, in a sentence, what is at stake"),
+        (goals != GOALS, f"cell **You will be able to**: name {GOALS} goals, with a semicolon between them; there are {goals}"),
+        (not lesson.needs, "cell **You will be able to**: name after **You need** the lessons that come before"),
         (minutes > limit, f"{told}, the limit is {limit}: move cells under '### Deeper: ...'"),
-        (lesson.minutes != rounded, f"first cell: write '**Time** about {rounded:.0f} minutes'; {told}"),
-        ((lesson.homework_minutes or 1) % step, f"first cell: write the exercises' minutes in steps of {step}"),
+        (lesson.minutes != rounded, f"cell **You will be able to**: write '**Time** about {rounded:.0f} minutes'; {told}"),
+        ((lesson.homework_minutes or 1) % step, f"cell **You will be able to**: write the exercises' minutes in steps of {step}"),
     )
 
 
@@ -295,7 +295,7 @@ def the_file(page):
 
 
 RULES = [
-    first_cell,
+    title_and_goals,
     parts,
     nothing_to_fill_in,
     short_code,
@@ -325,8 +325,8 @@ def test_a_lesson_keeps_the_rules(lesson):
 
 # What is spoiled in lesson 05 -> what its rules say then.
 SPOILED = [
-    ("**You need**", "**Read**", "first cell: name after **You need**"),
-    ("\n- ", "\n* ", "list 3 goals under **You will be able to**; there are 0"),
+    ("**You need**", "**Read**", ": name after **You need**"),
+    ("; ", ", ", "name 3 goals, with a semicolon between them; there are 1"),
     ("## 2 ", "## 3 ", "number the sections from 1"),
     ("# Picture: ", "# ", "say in the first line what is drawn"),
     ("summary()", "one, two = 1, 2", "one assignment a line: one, two = (1, 2)"),

@@ -96,7 +96,8 @@ def lesson_page(lesson, pictures, repository="", run=""):
     """The notebook as myst-nb shall read it, with its head, and with what its widgets hold on the page itself."""
     cells, models = prepared(lesson.nb, lesson.name, pictures)
     cells = with_deeper_closed(with_covers([for_myst(cell) for cell in cells]))
-    cells.insert(1, markdown(head(lesson.name, repository, run, lite.megabytes(lesson.nb))))
+    facts = next((k for k, cell in enumerate(cells) if cell["source"] == lesson.facts), 0)
+    cells.insert(facts + 1, markdown(head(lesson.name, repository, run, lite.megabytes(lesson.nb))))
     metadata = {key: value for key, value in lesson.nb["metadata"].items() if key != "widgets"}
     cells += [markdown(state_on_page(models))] * bool(models)
     return {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 4}  # 4.4: a cell needs no id

@@ -146,6 +146,8 @@ def _masked_cases(rng):
         one(3, 6, 4, [6, 2, 4], label="zeros as padding"),
         one(4, 5, 5, [1, 5, 2, 3], label="L equals C"),
         one(3, 6, 4, [6, 2, 4], padding=50.0, label="other padding than zeros"),
+        one(3, 6, 4, [6, 2, 4], padding=np.inf, label="inf as padding"),
+        one(3, 6, 4, [6, 2, 4], padding=np.nan, label="nan as padding"),
         one(4, 4, 4, [2, 4, 3, 1], label="all sizes equal"),
         one(4, 6, 3, [2, 3, 1, 6], offset=1e8, label="large mean"),
         one(3, 6, 4, [2, 3, 5], scale=1e-3, label="tiny scale"),
@@ -164,6 +166,7 @@ MASKED_BATCH_NORM = Exercise(
     solution="""
 def my_masked_batch_norm(x, mask, eps=1e-5):
     mask = mask[..., None]
+    x = np.where(mask, x, 0)  # the padding: 0 times inf would be nan
     mean = (mask * x).sum(axis=(0, 1)) / mask.sum()  # the mean
     var = (mask * (x - mean) ** 2).sum(axis=(0, 1)) / mask.sum()  # the variance
     return mask * (x - mean) / np.sqrt(var + eps)  # the output
@@ -181,8 +184,8 @@ def my_masked_batch_norm(x, mask, eps=1e-5):
         ),
         (
             "return mask * (x -> return (x",
-            "return mask * (x - mean) / np.sqrt(var + eps) -> "
-            "return np.where(mask, (x - mean) / np.sqrt(var + eps), x)",
+            "+ given = x\nreturn mask * (x - mean) / np.sqrt(var + eps) -> "
+            "return np.where(mask, (x - mean) / np.sqrt(var + eps), given)",
         ): "your statistics are right, but the padding got outputs too; they must be 0 there",
         "m, v = x.mean(axis=-1, keepdims=True), x.var(axis=-1, keepdims=True); "
         "return mask[..., None] * (x - m) / np.sqrt(v + eps)": (

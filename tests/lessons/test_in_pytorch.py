@@ -1,0 +1,28 @@
+"""The boxes "In PyTorch" of the lessons run, and print what their comments say (`make test-everything`; needs torch).
+
+A box is a Markdown cell that begins with **In PyTorch.** and holds one block of Python. The boxes of a lesson share
+their names, in order. What a line prints stands behind it: `print(x.shape)  # torch.Size([2, 3])`.
+"""
+
+import re
+
+import pytest
+
+from tests.shared import every_lesson, read
+
+BOX = re.compile(r"\*\*In PyTorch\.\*\*.*?```python\n(.*?)```", re.DOTALL)
+PRINTED = re.compile(r"^ *print\(.*\)  # (.+)$", re.MULTILINE)
+
+
+def boxes_of(lesson):
+    return [found[1] for cell in read(lesson).cells if (found := BOX.match(cell.source))]
+
+
+@every_lesson
+def test_a_box_prints_what_it_says(lesson, capsys):
+    torch = pytest.importorskip("torch")
+    names = {}
+    for box in boxes_of(lesson):
+        torch.manual_seed(0)
+        exec(box, names)  # noqa: S102
+        assert capsys.readouterr().out.splitlines() == PRINTED.findall(box), box
