@@ -50,6 +50,7 @@ from .notebook import hide_check_values
 
 # name -> the module that holds it, loaded on first use
 _LAZY = {
+    "bug_of_the_week": "exercises",
     "check_exercise": "exercises",
     "Explorer": "widgets.explorer",
     "Panel": "widgets.explorer",
@@ -109,6 +110,7 @@ __all__ = [
     "accuracy",
     "batch_norm",
     "batch_norm_backward",
+    "bug_of_the_week",
     "check_all",
     "check_between",
     "check_close",

@@ -25,7 +25,7 @@ from markupsafe import Markup
 
 from helpers import theme
 from tools.learner import workbook
-from tools.lessons import ROOT, VIEW, LessonError, all_lessons, tags_of, text, waiting_classes
+from tools.lessons import ROOT, VIEW, LessonError, all_lessons, tags_of, text, waiting_classes, with_place
 from tools.publish import lite, slides
 from tools.publish.cells import html_of, prepared, state_on_page
 from tools.publish.pages import PublishError, copy_katex, fill, known_questions, need_packages, run
@@ -95,6 +95,7 @@ def with_deeper_closed(cells):
 def lesson_page(lesson, pictures, repository="", run=""):
     """The notebook as myst-nb shall read it, with its head, and with what its widgets hold on the page itself."""
     cells, models = prepared(lesson.nb, lesson.name, pictures)
+    cells = [cell | {"source": with_place(text(cell["source"]), lesson.core)} for cell in cells]
     cells = with_deeper_closed(with_covers([for_myst(cell) for cell in cells]))
     facts = next((k for k, cell in enumerate(cells) if cell["source"] == lesson.facts), 0)
     cells.insert(facts + 1, markdown(head(lesson.name, repository, run, lite.megabytes(lesson.nb))))
