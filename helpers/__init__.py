@@ -52,6 +52,7 @@ from .notebook import hide_check_values
 _LAZY = {
     "bug_of_the_week": "exercises",
     "check_exercise": "exercises",
+    "handed_over": "exercises",
     "Explorer": "widgets.explorer",
     "Panel": "widgets.explorer",
     "lines": "widgets.explorer",

@@ -7,7 +7,7 @@ an error. Prompts and hints are in the notebook.
 """
 
 from .bugs import bug_of_the_week
-from .checker import WrongKind, all_exercises, check_exercise, exercises_of_lessons
+from .checker import WrongKind, all_exercises, check_exercise, exercises_of_lessons, handed_over
 from .edits import Case, Exercise, Mistake, Says, case
 
 __all__ = [
@@ -21,4 +21,5 @@ __all__ = [
     "case",
     "check_exercise",
     "exercises_of_lessons",
+    "handed_over",
 ]

@@ -10,6 +10,12 @@ def typeset(formula, display, output="htmlAndMathml"):
     """HTML of a formula, with MathML inside for screen readers; "mathml" alone needs no style sheet."""
     from sphinxcontrib import katex
 
+    wait_for_server(katex.KaTeXServer)
     katex.KaTeXServer.katex_path = KATEX / "katex.min.js"
     options = {"displayMode": display, "output": output, "throwOnError": True, "strict": "ignore"}
     return katex.render_latex(formula, options)
+
+
+def wait_for_server(server):
+    """Let KaTeX's server be reached by a port, which is tried until it listens, not by a file, which is tried once."""
+    server.start_server_process = server.start_network_socket
