@@ -50,7 +50,9 @@ from .notebook import hide_check_values
 
 # name -> the module that holds it, loaded on first use
 _LAZY = {
+    "bug_of_the_week": "exercises",
     "check_exercise": "exercises",
+    "handed_over": "exercises",
     "Explorer": "widgets.explorer",
     "Panel": "widgets.explorer",
     "lines": "widgets.explorer",
@@ -109,6 +111,7 @@ __all__ = [
     "accuracy",
     "batch_norm",
     "batch_norm_backward",
+    "bug_of_the_week",
     "check_all",
     "check_between",
     "check_close",

@@ -1,7 +1,8 @@
 """A lesson, read once: what all tools and the lesson rules know of it; and how a file is written.
 
-`read_lesson(path)` parses the first cell, that of the goals, and the headings of a notebook; nothing else does. A part is what stands under
-one heading. The role of a cell says what a page does with it, and follows from its tags and what it shows.
+`read_lesson(path)` parses the first cell, that of the goals, and the headings of a notebook; nothing else does. A part
+is what stands under one heading. The role of a cell says what a page does with it, and follows from its tags and what
+it shows.
 """
 
 import json
@@ -151,6 +152,21 @@ def minutes_of(parts):
     minutes = counts["words"] / WORDS_PER_MINUTE + counts["code lines"] / CODE_LINES_PER_MINUTE
     minutes += counts["questions"] * MINUTES_PER_QUESTION + counts["explorers"] * MINUTES_PER_EXPLORER
     return minutes + counts["open checks"] * MINUTES_PER_OPEN_CHECK
+
+
+def with_place(source, parts):
+    """The text of a cell; below a numbered section's heading, which section it is and how long the core still takes.
+
+    parts: the lesson's parts on the core path.
+    """
+    found = re.match(r"## (\d+) .*", source)
+    titles = [part.title for part in parts if part.level == 2 and re.match(r"\d+ ", part.title)]
+    if not found or found[0].removeprefix("## ") not in titles:
+        return source
+    here = next(k for k, part in enumerate(parts) if part.title == found[0].removeprefix("## "))
+    left = 5 * max(1, round(minutes_of(parts[here:]) / 5))
+    line = f'<small class="place">Section {found[1]} of {len(titles)}, about {left} minutes left</small>'
+    return f"{found[0]}\n\n{line}{source.removeprefix(found[0])}"
 
 
 # ----------------------------------------------------------------------------------------------------

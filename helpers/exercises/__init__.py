@@ -6,7 +6,20 @@ known mistakes as edits of the solution; `shared` has what several lessons say, 
 an error. Prompts and hints are in the notebook.
 """
 
-from .checker import WrongKind, all_exercises, check_exercise
+from .bugs import bug_of_the_week
+from .checker import WrongKind, all_exercises, check_exercise, exercises_of_lessons, handed_over
 from .edits import Case, Exercise, Mistake, Says, case
 
-__all__ = ["Case", "Exercise", "Mistake", "Says", "WrongKind", "all_exercises", "case", "check_exercise"]
+__all__ = [
+    "Case",
+    "Exercise",
+    "Mistake",
+    "Says",
+    "WrongKind",
+    "all_exercises",
+    "bug_of_the_week",
+    "case",
+    "check_exercise",
+    "exercises_of_lessons",
+    "handed_over",
+]

@@ -29,7 +29,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..checks import compare, describe, explain, record, shorten
+from ..checks import compare, describe, explain, record, running_shell, shorten
 from . import slips
 from .attempts import is_blank, not_written_here, unfit
 from .edits import Case
@@ -63,20 +63,38 @@ def check_exercise(name, attempt, *, solution=False, graded=False):
     passed, text = diagnose(exercises[name], attempt, from_any_cell=graded)
     if solution:
         return record(f"solution of {name}", bool(passed), text, kind="solution")
-    return record(name, passed, text, kind="exercise")
+    recorded = record(name, passed, text, kind="exercise")
+    if passed and getattr(running_shell(), "kernel", None):  # the browser keeps it, and Practice asks for it again
+        from IPython.display import display
+
+        from ..widgets.quiz import Solved
+
+        display(Solved(name))
+    return recorded
+
+
+@functools.cache
+def exercises_of_lessons():
+    """{name of a lesson: its exercises}, of every lesson that has some."""
+    names = [path.parent.name for path in sorted(_LESSONS.glob("*/exercises.py"))]
+    return {name: importlib.import_module(f"{_PACKAGE}.lessons.{name}.exercises").EXERCISES for name in names}
 
 
 @functools.cache
 def all_exercises():
     """Every exercise of every lesson, by name."""
     found = {}
-    for path in sorted(_LESSONS.glob("*/exercises.py")):
-        lesson = importlib.import_module(f"{_PACKAGE}.lessons.{path.parent.name}.exercises")
-        for exercise in lesson.EXERCISES:
+    for lesson, exercises in exercises_of_lessons().items():
+        for exercise in exercises:
             if exercise.name in found:
-                raise ValueError(f"{path.parent.name}: there is already an exercise called {exercise.name!r}")
+                raise ValueError(f"{lesson}: there is already an exercise called {exercise.name!r}")
             found[exercise.name] = exercise
     return found
+
+
+def handed_over(name):
+    """The function that an exercise hands over to be fixed, with all its bugs."""
+    return all_exercises()[name].as_given
 
 
 # NumPy's own settings, whatever the notebook has asked for: np.seterr(all="raise") would stop a correct answer.

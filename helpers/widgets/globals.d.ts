@@ -16,7 +16,7 @@ type Asked = { key: string; right: number; mark: string; options: { length: numb
 
 /** The progress is sent only what `Asked` has; nothing there reads the rest. */
 type Question = Asked & {
-  kind?: "check" | "prediction";
+  kind?: "check" | "prediction" | "exercise";
   prompt: string;
   code?: string;
   options: string[];

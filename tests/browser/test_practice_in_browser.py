@@ -19,6 +19,8 @@ CHECKS = [name for name, one in QUESTIONS.items() if name.startswith(LESSON) and
 FIRST, SECOND, THIRD = CHECKS[:3]
 GUESS = f"{LESSON}/nan_probe"
 RIGHT = {name: question["right"] for name, question in QUESTIONS.items()}
+# All predictions of the lesson are made, so its skill check may be asked.
+GUESSED = {n: RIGHT[n] for n, q in QUESTIONS.items() if n.startswith(LESSON) and q["kind"] == "prediction"}
 
 
 @pytest.fixture(scope="module")
@@ -158,10 +160,10 @@ def test_two_tabs_at_once_lose_nothing(open_tab):
 def test_without_storage_answers_last_until_closing(open_tab):
     page = open_tab(before=REFUSED)
     answer(page, 0, wrong(FIRST))
-    assert score(page, ".practice").startswith("1 missed")
+    assert score(page, ".practice").startswith("Today: 1 missed")
     page.click(".practice >> text=Clear my answers")
     page.click("text=Forget them")
-    assert score(page, ".practice").startswith("0 missed") and score(page).startswith("0 of ")
+    assert score(page, ".practice") == "Today: nothing to do." and score(page).startswith("0 of ")
 
 
 # The practice
@@ -169,21 +171,22 @@ def test_without_storage_answers_last_until_closing(open_tab):
 
 def test_it_asks_missed_then_due_then_new_questions(open_tab):
     page = open_tab()
+    keep(page, GUESSED)
     keep(page, {SECOND: RIGHT[SECOND]}, when="2026-11-01", box=1, due="2026-11-04")
     keep(page, {GUESS: wrong(GUESS)}, when="2026-11-21", box=0, due="2026-11-22")
     keep(page, {THIRD: RIGHT[THIRD]}, when="2026-11-21", box=1, due="2026-11-24")
     page = open_tab()
-    assert score(page, ".practice").startswith("1 missed, 1 due, ")
+    assert score(page, ".practice").startswith("Today: 1 missed, 1 due, ")
     assert page.locator(".practice fieldset input:checked").count() == 0, "the old answer is not shown"
     reasons = {"a prediction, missed last time": GUESS, "due again": SECOND, "not asked yet": FIRST}
     for reason, name in reasons.items():
-        assert (asked(page), source(page)) == (plain(name), f"01 Axis intuition: {reason}")
+        assert (asked(page), source(page)) == (plain(name), f"01 Axis intuition: {reason}; your notes")
         page.click("text=Next question")
 
 
 def test_answers_are_kept_with_try_box_and_day(open_tab):
+    keep(open_tab(), GUESSED)
     page = open_tab()
-    page.select_option(".practice select", LESSON)
     choose(page, FIRST, wrong(FIRST))
     assert page.inner_text(".practice .quiz-feedback").startswith("Not quite.")
     assert page.inner_text(".practice-again") == "It comes back today, after 3 other questions or more."
@@ -191,17 +194,18 @@ def test_answers_are_kept_with_try_box_and_day(open_tab):
     expected = {"first": wrong(FIRST), "choice": RIGHT[FIRST], "tries": 2, "box": 0, "due": "2026-11-23"}
     assert stored(page, FIRST) == stored(page, FIRST) | expected | {"when": "2026-11-22"}
     later = open_tab("2026-11-23")
-    assert source(later) == "01 Axis intuition: due again"
+    assert source(later).startswith("01 Axis intuition: due again")
     choose(later, FIRST, RIGHT[FIRST])
     assert stored(later, FIRST)["box"] == 1
 
 
 def test_by_keyboard_alone_enter_checks_and_goes_on(open_tab):
+    keep(open_tab(), GUESSED)
     page = open_tab()
     page.focus(".practice select")
     first = asked(page)
     right = next(RIGHT[name] for name in QUESTIONS if plain(name) == first)
-    for key in ("Tab", "Tab", "Space"):  # past the link to the lesson
+    for key in ("Tab", "Tab", "Tab", "Space"):  # past the links to the lesson and its notes
         page.keyboard.press(key)
     while page.evaluate("document.activeElement.value") != str(right):
         page.keyboard.press("ArrowDown")
@@ -246,11 +250,28 @@ def test_cleared_answers_come_back_from_a_file(open_tab, tmp_path):
 def test_a_question_leads_to_its_lesson_in_jupyterlab(lab, page):
     guess = "05_rms_norm/eps_place"
     page.goto(lab.url("workbook/16_practice.ipynb"))
-    page.wait_for_selector(".practice fieldset")
+    page.wait_for_selector(".practice .practice-source")
     keep(page, {guess: wrong(guess)})
     page.select_option(".practice select", "05_rms_norm")
-    assert source(page) == "05 RMSNorm: a prediction, missed last time"
+    assert source(page).startswith("05 RMSNorm: a prediction, missed last time")
     with page.context.expect_page() as opened:
         page.click(".practice-source a")
     opened.value.wait_for_url("**/workbook/05_rms_norm.ipynb*")
     opened.value.wait_for_selector(".jp-RenderedMarkdown h1:has-text('RMSNorm')")
+
+
+def test_a_solved_exercise_comes_back_as_a_question(lab, page):
+    """Solved in JupyterLab, it says when it comes back; ten days later Practice asks for it."""
+    source = "from helpers import check_exercise\n\n\ndef my_standardize(x):\n    return (x - x.mean()) / x.std()\n\n\n"
+    lab.write("workbook/mine.ipynb", source + 'check_exercise("my_standardize", my_standardize)')
+    page.goto(lab.url("workbook/mine.ipynb"))
+    page.wait_for_selector("text=PASS - my_standardize")
+    assert page.inner_text(".practice-again").startswith("Solved. It comes back in 3 days, on ")
+    page.clock.set_fixed_time(page.evaluate("new Date(Date.now() + 10 * 86400000).toISOString()"))
+    page.goto(lab.url("workbook/16_practice.ipynb"))
+    page.wait_for_selector(".practice fieldset")
+    assert score(page, ".practice") == "Today: 0 missed, 1 due, 0 new; about 5 minutes."
+    assert "def my_standardize(x):" in page.inner_text(".practice .quiz-code")
+    page.click(".practice .quiz-option >> nth=0")
+    page.click(".practice .quiz-check")
+    assert page.inner_text(".practice-again").startswith("It comes back in 7 days")

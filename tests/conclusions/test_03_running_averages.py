@@ -3,6 +3,7 @@
 import numpy as np
 
 from helpers import RunningStats, batch_norm
+from helpers.precision import round_to
 from tests.conclusions.conclusion import conclusion, each
 
 DRAWN = {
@@ -134,3 +135,41 @@ def test_the_repair(momentum, sensors, shift, seed):
         return np.mean((z.sum(axis=1) > 0) == kind)
 
     return bool(accuracy(wrong) < 0.65 and accuracy(right) > 0.9)
+
+
+@conclusion(
+    "With sound parts only, the running mean is that of sound parts, and about half of them look cracked.",
+    vary=each(sensors=[2, 6, 30], batch=[20, 60], seed=range(3)),
+)
+def test_one_kind_alone(sensors, batch, seed):
+    rng = np.random.default_rng(seed)
+    x, its_kind = readings(rng, 8, 10, sensors)
+    test, kind = readings(rng, 8, 10, sensors)
+    sound = x[its_kind == 1]
+    stats = after(np.array(np.split(sound, len(sound) // batch)), None)
+    z = (test - stats.mean) / np.sqrt(stats.var + 1e-5)
+    refused = np.mean(z.sum(axis=1)[kind == 1] < 0)
+    return bool(0.35 < refused < 0.65)
+
+
+@conclusion(
+    "With k passes over one batch, momentum m acts like 1 − (1 − m)^k.",
+    vary=each(momentum=[0.01, 0.1, 0.5], k=[2, 3, 8], n=[2, 40]),
+)
+def test_several_passes(momentum, k, n):
+    batch = np.random.default_rng(n).normal(5, 2, size=(n, 4))
+    moved = after(np.array([batch] * k), momentum).mean / batch.mean(axis=0)
+    return np.allclose(moved, 1 - (1 - momentum) ** k)
+
+
+@conclusion(
+    "A 16-bit buffer stops where m times the rest of the way is less than half the distance of neighboring numbers.",
+    vary=each(momentum=[0.1, 0.01, 0.001], dtype=["float16", "bfloat16"], target=[1.0, -3.0, 50.0, 0.02]),
+)
+def test_where_a_buffer_stops(momentum, dtype, target):
+    running, before = 0.0, None
+    while running != before:
+        before, running = running, float(round_to((1 - momentum) * running + momentum * target, dtype))
+    bits = {"float16": 10, "bfloat16": 7}[dtype]
+    spacing = 2.0 ** (np.floor(np.log2(abs(running))) - bits)
+    return bool(momentum * abs(target - running) <= spacing / 2 and abs(running) < abs(target) + spacing)

@@ -2,18 +2,38 @@
 
 import numpy as np
 
-from helpers import batch_norm, layer_norm, rms_norm
-from helpers.precision import VARIANCES, float_info, rms_norm_cast, to_bfloat16
+from helpers import (
+    SGD,
+    Linear,
+    ReLU,
+    RMSNorm,
+    Sequential,
+    batch_norm,
+    digits,
+    fit,
+    layer_norm,
+    layer_norm_backward,
+    rms_norm,
+    rms_norm_backward,
+)
+from helpers.precision import VARIANCES, float_info, round_to, to_bfloat16
 from tests.conclusions.conclusion import conclusion, each
 from tests.conclusions.samples import normal
 
 
 @conclusion(
     "output sd = √(var / (var + eps)); the gain has an upper bound, 1/√eps",
-    vary=each(norm=["layer", "batch"], width=[2, 64, 4096], sd=[1e-8, 1e-3, 1, 1e4], eps=[1e-12, 1e-5, 1e-2]),
+    vary=each(norm=["layer", "batch", "rms"], width=[2, 64, 4096], sd=[1e-8, 1e-3, 1, 1e4], eps=[1e-12, 1e-5, 1e-2]),
 )
 def test_the_output_sd(norm, width, sd, eps):
+    """For RMSNorm with the mean square in place of the variance."""
     x = 3 + sd * np.random.default_rng(width).normal(size=(width, width if width < 100 else 4))
+    if norm == "rms":
+        x -= 3
+        mean_square = np.mean(x**2, axis=1)
+        found = np.sqrt(np.mean(rms_norm(x, eps=eps).y ** 2, axis=1))
+        bounded = (found <= np.sqrt(mean_square / eps) * (1 + 1e-6) + 1e-15).all()
+        return bool(bounded and np.allclose(found, np.sqrt(mean_square / (mean_square + eps)), rtol=1e-5))
     normalize, axis = (layer_norm, 1) if norm == "layer" else (batch_norm, 0)
     var = x.var(axis=axis)
     found = normalize(x, eps=eps).y.std(axis=axis)
@@ -73,6 +93,101 @@ def test_squares_that_overflow(size, width, eps):
     return bool((rms_norm(x, eps=eps).y == 0).all())
 
 
+@conclusion(
+    "the sum of many squares fails even earlier",
+    vary=each(size=[182, 200, 255], width=[2, 4, 32, 1024], eps=[0, 1e-5, 1]),
+)
+def test_sums_that_overflow(size, width, eps):
+    x = np.full(width, size, dtype=np.float16)
+    return bool(np.isfinite(x * x).all() and (rms_norm(x, eps=eps).y == 0).all())
+
+
+@conclusion(
+    "if only the sum is in float32, the limit is 256", vary=each(size=[100, 200, 255, 256, 300], width=[4, 4096])
+)
+def test_sums_in_float32(size, width):
+    x = np.full(width, size, dtype=np.float16)
+    found = x / np.sqrt((x * x).mean())  # NumPy's mean adds in float32
+    return bool(np.allclose(found, 1 if size < 256 else 0, atol=0.01))
+
+
+def trained(seed, width=32, eps=1e-8):
+    """The lesson's network: its four arrays, its test photos and their digits."""
+    images, kinds = digits()
+    photos = 16 * images.reshape(-1, 64)
+    first, last = Linear(64, width, bias=False, rng=seed), Linear(width, 10, init="lecun", rng=seed + 1)
+    norm = RMSNorm(width, eps=eps)
+    network = Sequential(first, norm, ReLU(), last)
+    optimizer = SGD(network.parameters(), 0.1)
+    fit(network, photos[:1000], kinds[:1000], optimizer, steps=400, batch_size=32, rng=seed + 2)
+    arrays = first.weight.value.T, norm.gamma.value, last.weight.value.T, last.bias.value
+    return arrays, photos[1000:], kinds[1000:]
+
+
+def right(arrays, photos, digit, dtype="float16", **options):
+    w1, gamma, w2, b2 = (array.astype(dtype) for array in arrays)
+    y = rms_norm(photos.astype(dtype) @ w1, gamma, **options).y
+    return np.mean((np.maximum(y, 0) @ w2 + b2).argmax(axis=1) == digit)
+
+
+@conclusion(
+    "At noon the network in float16 takes every digit for the same one; no eps repairs it, the norm in float32 does",
+    vary=each(seed=range(10), width=[32, 128], eps=[0, 1e-8, 1e-5, 1e-2]),
+)
+def test_noon(seed, width, eps):
+    arrays, photos, digit = trained(seed, width)
+    shade = right(arrays, photos, digit, "float32", eps=eps)
+    alone = right(arrays, 10 * photos, digit, eps=eps)
+    cast = right(arrays, 10 * photos, digit, eps=eps, compute_dtype=np.float32)
+    return bool(alone < 0.15 and shade > 0.88 and abs(cast - shade) < 0.01)
+
+
+@conclusion("By moonlight the network needs a small eps", vary=each(seed=range(10)))
+def test_moonlight(seed):
+    arrays, photos, digit = trained(seed)
+    of = {eps: right(arrays, 1e-4 * photos, digit, "float32", eps=eps) for eps in (1e-2, 1e-8)}
+    return bool(of[1e-2] < 0.6 and of[1e-8] > 0.88)
+
+
+@conclusion(
+    "A large gamma hurts 4 bits, not 8, and can be moved into the next weights",
+    vary=each(seed=range(5), times=[100, 1000]),
+)
+def test_outlier_channels(seed, times):
+    arrays, photos, digit = trained(seed)
+    w1, gamma, w2, b2 = arrays
+    x_hat = rms_norm(photos @ w1, eps=1e-8).y
+    fp4 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6])
+    fp8 = np.array([*np.arange(8) * 2.0**-9, *[(8 + k) * 2.0**e for e in range(-9, 6) for k in range(8)][:-1]])
+
+    def rounded(x, marks):
+        scale = np.abs(x).max(axis=-1, keepdims=True) / marks[-1]
+        return np.sign(x) * marks[np.searchsorted((marks[1:] + marks[:-1]) / 2, np.abs(x) / scale)] * scale
+
+    def mean_accuracy(marks, moved=False):
+        found = []
+        for channel in range(32):
+            factor = np.where(np.arange(32) == channel, times, 1)
+            large = gamma * factor
+            y = rounded(x_hat, marks) * large if moved else rounded(x_hat * large, marks)
+            scores = np.maximum(y, 0) @ (w2 / factor[:, None]) + b2
+            found.append(np.mean(scores.argmax(axis=1) == digit))
+        return np.mean(found)
+
+    return bool(mean_accuracy(fp4) < 0.8 and mean_accuracy(fp8) > 0.88 and mean_accuracy(fp4, moved=True) > 0.88)
+
+
+@conclusion(
+    "Along any other axis of a table NumPy rounds every partial sum",
+    vary=each(rows=[3000, 5000], columns=[2, 4, 64], order=["C", "F"], axis=[0, 1]),
+)
+def test_memory_decides_how_numpy_adds(rows, columns, order, axis):
+    shape = (rows, columns) if axis == 0 else (columns, rows)
+    table = np.array(np.ones(shape), dtype=np.float16, order=order)
+    side_by_side = (order == "C") == (axis == 1)
+    return bool((table.sum(axis=axis) == (rows if side_by_side else 2048)).all())
+
+
 @conclusion("a running sum of ones in bfloat16 ends at 256", vary=each(count=[300, 1000, 5000]))
 def test_a_sum_in_bfloat16(count):
     total = np.float32(0)
@@ -82,20 +197,31 @@ def test_a_sum_in_bfloat16(count):
 
 
 @conclusion(
-    "two independent rounding errors of the same size together are about √2 times one",
-    vary=each(dtype=["bfloat16", "float16"], width=[64, 512], seed=range(5)),
+    "A running average stops where its step is less than half the distance to the next mark",
+    vary=each(dtype=["bfloat16", "float16"], momentum=[0.1, 0.01, 0.001], mean=[0.3, 1, 5]),
 )
-def test_two_roundings(dtype, width, seed):
-    rng = np.random.default_rng(seed)
-    x = to_bfloat16(rng.normal(size=(64, width)))
-    gamma = to_bfloat16(rng.uniform(0.5, 1.5, width))
-    right = rms_norm(x.astype(float), gamma.astype(float), eps=1e-6).y
+def test_a_running_average_stops(dtype, momentum, mean):
+    average = 0.0
+    for _ in range(20_000):
+        before, average = average, float(round_to(average + momentum * (mean - average), dtype))
+        if before == average:
+            break
+    mark = float(round_to(average * (1 + 2.0 ** -float_info(dtype).precision), dtype)) - average
+    step = momentum * (mean - average)
+    return before == average and 0 <= step <= max(mark, average * float_info(dtype).eps) / 2 * 1.01
 
-    def error(order):
-        relative = rms_norm_cast(x, gamma, order=order, dtype=dtype) / right - 1
-        return np.sqrt(np.mean(relative[np.abs(right) > 0.1] ** 2))
 
-    return bool(1.25 < error("llama") / error("gemma") < 1.6)
+@conclusion(
+    "1/√eps is the largest gain backward too",
+    vary=each(norm=["layer", "rms"], width=[2, 8, 64], sd=[0, 1e-4, 1e-2, 1], eps=[1e-5, 1e-6, 2.0**-23]),
+)
+def test_the_gain_of_the_backward_pass(norm, width, sd, eps):
+    rng = np.random.default_rng(width)
+    x = sd * rng.normal(size=(200, width))
+    dy = rng.normal(size=(200, width))
+    backward = layer_norm_backward if norm == "layer" else rms_norm_backward
+    gain = np.linalg.norm(backward(dy, x, eps=eps)[0], axis=1) / np.linalg.norm(dy, axis=1)
+    return bool((gain <= eps**-0.5 * (1 + 1e-9)).all() and (sd > 0 or gain.max() > 0.9 * eps**-0.5))
 
 
 def uniform(rng, shape):

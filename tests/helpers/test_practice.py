@@ -15,7 +15,8 @@ import time
 
 import pytest
 
-from helpers.widgets.quiz import Practice, Progress, Quiz, lesson_names, read_questions
+from helpers.exercises import all_exercises
+from helpers.widgets.quiz import Practice, Progress, Quiz, Solved, lesson_names, read_questions
 from helpers.widgets.quiz.questions import FOLDER
 from tests.shared import ROOT
 
@@ -86,7 +87,25 @@ def practice():
 
 def test_questions_are_sent_as_their_files_say(practice):
     read = [(name, *read_questions(FOLDER / name / "questions.toml")) for name in lesson_names()]
-    assert [(lesson["name"], lesson["title"], lesson["questions"]) for lesson in practice.lessons] == read
+    asked = [[q for q in lesson["questions"] if q["kind"] != "exercise"] for lesson in practice.lessons]
+    sent = zip(practice.lessons, asked, strict=True)
+    assert [(lesson["name"], lesson["title"], questions) for lesson, questions in sent] == read
+
+
+def test_every_exercise_that_can_be_written_again_comes_back(practice):
+    sent = [q for lesson in practice.lessons for q in lesson["questions"] if q["kind"] == "exercise"]
+    assert [q["key"] for q in sent] == [e.name for e in all_exercises().values() if e.given is None]
+    for question in sent:
+        end = f'\n    ...\n\n\ncheck_exercise("{question["key"]}", {question["key"]})'
+        assert re.match("(def|class) my_", question["code"]) and question["code"].endswith(end)
+
+
+def test_a_solved_exercise_is_the_question_that_practice_asks(practice):
+    solved = Solved("my_rms_norm")
+    (lesson,) = [lesson for lesson in practice.lessons if lesson["name"] == solved.lesson]
+    assert lesson["name"][:2] == "05" and solved.question in lesson["questions"]
+    assert solved.at > moment("2026-01-01")
+    solved.close()
 
 
 def test_python_and_browser_know_the_same_days(practice):
@@ -251,10 +270,13 @@ def test_answers_to_changed_texts_do_not_count(run):
 
 
 def cards(**records):
-    """Cards whose name tells lesson and key: a1 is question a1 of lesson a; p in the name makes a prediction."""
+    """Cards whose name tells lesson and key: a1 is question a1 of lesson a; p makes a prediction, e an exercise."""
+
+    def kind(name):
+        return "prediction" if "p" in name else "exercise" if "e" in name else "check"
+
     return [
-        {"lesson": name[0], "title": "", "place": name, "record": answer}
-        | {"question": question(name, "prediction" if "p" in name else "check")}
+        {"lesson": name[0], "title": "", "place": name, "record": answer} | {"question": question(name, kind(name))}
         for name, answer in records.items()
     ]
 
@@ -266,18 +288,24 @@ ORDERS = {
         cards(a15=record(due="2026-11-15"), a11=record(due="2026-11-11"), b14=WRONG, b12=WRONG | {"due": "2026-11-12"}),
         "b12 b14 a11 a15",
     ),
-    "lessons that are begun": (cards(a1=None, b1=None, b2=KNOWN, c1=None), "b1 a1 c1"),
-    "its own skill check after its lesson only": (
-        [card | {"lesson": "16_practice"} for card in cards(a1=None, a2=WRONG)] + cards(b1=None),
-        "a2 b1",
+    "skill checks after their lessons only": (
+        cards(a1=None, b1=None, b2=KNOWN, c1=None, cp=KNOWN, d1=None, dp=None, dp2=KNOWN),
+        "b1 c1",
     ),
     "predictions after their lessons only": (cards(ap1=None, ap2=record(1, 0), ap3=record()), "ap2 ap3"),
+    "exercises after they were solved": (cards(ae1=None, ae2=DUE, ae3=WRONG, ae4=KNOWN), "ae3 ae2"),
 }
 
 
 def test_questions_are_asked_in_this_order(run):
     for name, (deck, order) in ORDERS.items():
         assert [card["place"] for card in run("toAsk(...v)", deck, TODAY)] == order.split(), name
+
+
+def test_todays_work_is_said_with_its_minutes(run):
+    deck = cards(a1=None, a2=DUE, a3=WRONG, ae=DUE, ae2=KNOWN)
+    assert run("todayInWords(...v)", deck, TODAY) == "Today: 1 missed, 2 due, 1 new; about 7 minutes."
+    assert run("todayInWords(...v)", cards(a1=KNOWN), TODAY) == "Today: nothing to do."
 
 
 def test_a_question_just_asked_waits_for_three_others(run):
@@ -302,7 +330,7 @@ def test_nothing_to_ask_names_the_next_day(run):
     deck = cards(a1=record(due="2026-12-01"), a2=record(due="2026-11-25"), a3=record(due="2026-11-25"))
     text = "There is nothing to ask today. The next 2 questions will be due on 2026-11-25."
     assert run("doneFor(...v)", deck, TODAY) == text
-    assert run("doneFor(...v)", deck + cards(bp=None), TODAY).startswith(text + " The predictions that are left")
+    assert run("doneFor(...v)", deck + cards(bp=None), TODAY).startswith(text)
     assert run("doneFor(...v)", cards(bp=None), TODAY).startswith("There is nothing to ask yet.")
 
 

@@ -5,7 +5,8 @@ import inspect
 import numpy as np
 import pytest
 
-from helpers.exercises import Exercise, all_exercises, case, checker, slips
+from helpers.checks import not_counted
+from helpers.exercises import Exercise, all_exercises, bug_of_the_week, case, checker, slips
 from helpers.exercises.checker import diagnose
 from helpers.exercises.relations import relations
 
@@ -180,3 +181,26 @@ def test_slips_of_every_exercise_are_rejected_and_named(monkeypatch, exercise):
         if passed is False and text not in known and not silent and checker._differs_clearly(exercise, slip.function):
             unnamed.append(f"{slip.sentence} (line {slip.line})\nbut a learner is told: {text}")
     assert exercise.given or len(unnamed) <= 1, "\n\n".join(unnamed)
+
+
+def test_the_bug_of_the_week_can_be_told_by_its_outputs(capsys):
+    """Each week another one; its slip is among the suggestions, and no other letter passes."""
+    said = set()
+    for week in range(12):
+        bug = bug_of_the_week(week)
+        text = str(bug)
+        assert text == str(bug_of_the_week(week)) and text.count("\n") == 4
+        with not_counted():
+            assert sum(bug_of_the_week(week).name(letter) for letter in "ABCD") == 1
+        said.add(text)
+    assert len(said) > 9
+    capsys.readouterr()
+
+
+def test_the_bug_of_the_week_answers_three_probes():
+    bug = bug_of_the_week(0)
+    args = bug.exercise.worked[0][0].args
+    for _ in range(3):
+        bug(*args)
+    with pytest.raises(RuntimeError, match="name the slip"):
+        bug(*args)

@@ -103,11 +103,20 @@ def title_and_goals(page):
     return if_broken(
         (not has_title, f"first cell: begin with '# {page.number} Title: question?'"),
         (not lesson.promise, "first cell: say below the title, in a sentence, what is at stake"),
-        (goals != GOALS, f"cell **You will be able to**: name {GOALS} goals, with a semicolon between them; there are {goals}"),
+        (
+            goals != GOALS,
+            f"cell **You will be able to**: name {GOALS} goals, with a semicolon between them; there are {goals}",
+        ),
         (not lesson.needs, "cell **You will be able to**: name after **You need** the lessons that come before"),
         (minutes > limit, f"{told}, the limit is {limit}: move cells under '### Deeper: ...'"),
-        (lesson.minutes != rounded, f"cell **You will be able to**: write '**Time** about {rounded:.0f} minutes'; {told}"),
-        ((lesson.homework_minutes or 1) % step, f"cell **You will be able to**: write the exercises' minutes in steps of {step}"),
+        (
+            lesson.minutes != rounded,
+            f"cell **You will be able to**: write '**Time** about {rounded:.0f} minutes'; {told}",
+        ),
+        (
+            (lesson.homework_minutes or 1) % step,
+            f"cell **You will be able to**: write the exercises' minutes in steps of {step}",
+        ),
     )
 
 

@@ -171,6 +171,6 @@ def test_a_page_cell_missing_in_lessons_says_so(tmp_path):
 
 
 def test_the_landing_page_names_existing_ways_in():
-    known = {"lessons": [lesson()], "shown": "", "state": "", "megabytes": 1}
+    known = {"lessons": [lesson()], "results": [], "shown": "", "state": "", "megabytes": 1}
     two, three = (build_site.fill("landing.md", run=run, **known) for run in ("", "run/"))
     assert "Run in the browser" not in two and "**Run in the browser.**" in three

@@ -1,5 +1,6 @@
 """The learner's copies of the lessons and how JupyterLab opens them."""
 
+import json
 import os
 import re
 import shutil
@@ -9,9 +10,9 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from tests.shared import ROOT
+from tests.shared import LESSONS, ROOT
 from tools.learner import lab, workbook
-from tools.lessons import LessonError
+from tools.lessons import LessonError, text
 
 NAME = "02_batch_dependence"
 
@@ -306,3 +307,13 @@ def test_a_second_lab_leads_to_the_first(monkeypatch, capsys):
     assert lab.main(["--port=9999", "--no-browser"]) == 7
     servers.pop()
     assert lab.running_at() is None
+
+
+def test_a_section_says_how_much_of_the_core_is_left():
+    """In the learner's copy; the minutes fall, and only numbered sections have the line."""
+    nb = json.loads(LESSONS[5].read_text(encoding="utf-8"))
+    texts = [text(cell["source"]) for cell in workbook.as_copied(nb)["cells"] if cell["cell_type"] == "markdown"]
+    said = [re.search(r"Section (\d) of (\d), about (\d+) minutes left", words) for words in texts]
+    found = [tuple(map(int, one.groups())) for one in said if one]
+    assert [section for section, _, _ in found] == list(range(1, found[0][1] + 1))
+    assert sorted(found, key=lambda one: -one[2]) == found

@@ -16,7 +16,7 @@ import json
 import sys
 
 from tools.learner import widget_state
-from tools.lessons import ROOT, LessonError, original_of, text, waiting_classes, write_atomically
+from tools.lessons import ROOT, LessonError, original_of, parts_of, text, waiting_classes, with_place, write_atomically
 
 KEY = "normalization_notebooks"  # the entry in a copy's metadata
 RENAMED = {"15_practice": "16_practice", "16_why_norms_help": "15_why_norms_help"}  # copies follow their lesson
@@ -63,11 +63,11 @@ def copy_of(original):
 
 def as_copied(nb):
     """Hold back what cells tagged `answer` show, and let links lead to the learner's copies."""
-    cells = []
+    cells, core = [], [part for part in parts_of(nb) if part.core]
     for cell, waits in zip(nb["cells"], waiting_classes(nb["cells"]), strict=True):
         before = text(cells[-1]["source"]) if cells else ""
         if cell["cell_type"] == "markdown":
-            cell["source"] = text(cell["source"]).replace("](../notebooks/", "](")
+            cell["source"] = with_place(text(cell["source"]).replace("](../notebooks/", "]("), core)
             if waits and before.startswith(FOLD.format(waits)):  # two texts in a row are one fold
                 cells[-1]["source"] = before.removesuffix(END_OF_FOLD) + f"\n\n{cell['source'].strip()}" + END_OF_FOLD
                 continue

@@ -25,7 +25,7 @@ from markupsafe import Markup
 
 from helpers import theme
 from tools.learner import workbook
-from tools.lessons import ROOT, VIEW, LessonError, all_lessons, tags_of, text, waiting_classes
+from tools.lessons import ROOT, VIEW, LessonError, all_lessons, tags_of, text, waiting_classes, with_place
 from tools.publish import lite, slides
 from tools.publish.cells import html_of, prepared, state_on_page
 from tools.publish.pages import PublishError, copy_katex, fill, known_questions, need_packages, run
@@ -95,6 +95,7 @@ def with_deeper_closed(cells):
 def lesson_page(lesson, pictures, repository="", run=""):
     """The notebook as myst-nb shall read it, with its head, and with what its widgets hold on the page itself."""
     cells, models = prepared(lesson.nb, lesson.name, pictures)
+    cells = [cell | {"source": with_place(text(cell["source"]), lesson.core)} for cell in cells]
     cells = with_deeper_closed(with_covers([for_myst(cell) for cell in cells]))
     facts = next((k for k, cell in enumerate(cells) if cell["source"] == lesson.facts), 0)
     cells.insert(facts + 1, markdown(head(lesson.name, repository, run, lite.megabytes(lesson.nb))))
@@ -158,10 +159,30 @@ def explorers_page(lessons, pictures):
     return fill("explorers.md", shown=[pair for pair in shown if pair[1]], slug=slug)
 
 
+# The landing page begins with the first pictures of three lessons, under these headlines.
+RESULTS = {
+    "02": "One image, one network, two answers",
+    "13": "One number, three frameworks, three answers",
+    "12": "Every test passes, and the layer is wrong",
+}
+
+
+def results(lessons, pictures):
+    """[(headline, lesson, its first picture as HTML)] for the landing page."""
+    made = []
+    for lesson in sorted(
+        (each for each in lessons if each.number in RESULTS), key=lambda each: [*RESULTS].index(each.number)
+    ):
+        shown = map(html_of, filter(lambda cell: "outputs" in cell, prepared(lesson.nb, lesson.name, pictures)[0]))
+        image = next(filter(None, (re.search(r"<img [^>]+>", words) for words in shown)))
+        made.append((RESULTS[lesson.number], lesson, Markup(image[0])))
+    return made
+
+
 def is_playground(lesson, cell):
     """The explorer of the landing page."""
     alive = any(VIEW in output.get("data", {}) for output in cell.get("outputs", []))
-    return lesson.name == "01_axis_intuition" and alive and "which entries share a mean" in text(cell["source"])
+    return lesson.number == "02" and alive and "move one neighbor" in text(cell["source"])
 
 
 def other_pages(lessons, pictures, run=""):
@@ -169,10 +190,9 @@ def other_pages(lessons, pictures, run=""):
     title = tomllib.loads((ROOT / "helpers/lessons/14_choosing_a_norm/claims.toml").read_text(encoding="utf-8"))[
         "title"
     ]
+    first = {"run": run, "megabytes": lite.megabytes(lessons[0].nb), "results": results(lessons, pictures)}
     return {
-        "index": other_page(
-            "landing", lessons, is_playground, pictures, run=run, megabytes=lite.megabytes(lessons[0].nb)
-        ),
+        "index": other_page("landing", lessons, is_playground, pictures, **first),
         "explorers": explorers_page(lessons, pictures),
         "progress": other_page("progress", lessons, shows("Your progress"), pictures),
         "claims": other_page("claims", lessons, shows(title), pictures, title=title),

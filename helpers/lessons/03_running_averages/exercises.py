@@ -5,11 +5,7 @@ import numpy as np
 from ...exercises import Exercise, Says, case
 from ...exercises.shared import CANCELS
 
-# The smallest variance for cases worked by hand: with the usual eps it is 4e-5.
-SMALL = 3e-5
 ONE, NONE = np.ones(1), np.zeros(1)
-
-NO_PARENTHESES = "without parentheses 1 - momentum * old is not (1 - momentum) * old: the product is computed first"
 
 
 def _update_cases(rng):
@@ -61,21 +57,22 @@ def my_update_running_stats(running_mean, running_var, x, momentum=0.1):
         "x.var(axis=0, ddof=1) -> ((x**2).mean(axis=0) - batch_mean**2) * len(x) / (len(x) - 1)": Says(
             CANCELS, wrong_anyhow="large mean"
         ),
-        "axis=0 -2-> axis=1": "you averaged over the channels; each channel has its own statistics, over the batch",
-        "x.var(axis=0, ddof=1) -> x.std(axis=0)": "you mixed in the standard deviation; take the variance",
         "return x.mean(axis=0), x.var(axis=0, ddof=1)": (
             "you returned this batch's statistics; mix them with the old ones"
         ),
+        "(1 - momentum) -2-> 1 - momentum": "without parentheses 1 - momentum * old multiplies first; it needs (1 - momentum)",
         "(1 - momentum) * running -2-> running": "you did not shrink the old value; the two weights must add up to 1",
-        "(1 - momentum) -2-> 1 - momentum": NO_PARENTHESES,
+        (
+            "* batch_var -> * ((x - mean) ** 2).sum(axis=0) / (len(x) - 1)",
+            "* batch_var -> * ((x - running_mean) ** 2).sum(axis=0) / (len(x) - 1)",
+        ): "you measured the batch's variance around a running mean; take it around the batch's own mean",
         "(1 - momentum) -2-> 0.9\nmomentum * batch -2-> 0.1 * batch": "you ignored the argument momentum and used 0.1",
     },
 )
 
 
-def _momentum_in_steps(keras_momentum):
-    weight_of_old = keras_momentum
-    return 1.0 - weight_of_old
+def _by_the_sum(keras_momentum):
+    return -keras_momentum + 1.0
 
 
 TORCH_MOMENTUM_FROM_KERAS = Exercise(
@@ -83,8 +80,8 @@ TORCH_MOMENTUM_FROM_KERAS = Exercise(
 def my_torch_momentum_from_keras(keras_momentum):
     return 1 - keras_momentum
 """,
-    cases=lambda rng: [case(m) for m in (0.99, 0.9, 0.999, 0.73, 0.5, 1.0, 0.0)],
-    variants=[_momentum_in_steps],
+    cases=lambda rng: [case(m) for m in (0.99, 0.9, 0.9997, 0.73, 0.5, 1.0, 0.0)],
+    variants=[_by_the_sum],
     worked=[(case(0.99), 0.01)],
     mistakes={
         "return keras_momentum": "you passed the number on unchanged; 0.99 would keep 1% of the history, not 99%",
@@ -137,21 +134,20 @@ def my_batch_norm_eval(x, gamma, beta, running_mean, running_var, eps=1e-5):
             case(np.array([[[[1, 3]], [[5, 9]]]]), *np.array([[2, 10], [100, 200], [1, 1], [1, 13]]), eps=3),
             [[[[100, 102]], [[210, 220]]]],
         ),
-        (case(np.sqrt(SMALL) * np.ones((1, 1, 1, 1)), ONE, NONE, NONE, SMALL * ONE), [[[[np.sqrt(3 / 4)]]]]),
+        # the usual eps: 2.6e-5 and 1e-5 make a root of 0.006
+        (case(np.full((1, 1, 1, 1), 0.006), ONE, NONE, NONE, 2.6e-5 * ONE), [[[[1]]]]),
     ],
     mistakes={
         "running_mean[:, None, None] -> x.mean(axis=(0, 2, 3), keepdims=True)\n"
         "running_var[:, None, None] -> x.var(axis=(0, 2, 3), keepdims=True)": (
             "you normalized with the statistics of this batch; that is training mode; eval mode uses running ones"
         ),
-        "running_var[:, None, None] -> running_var[:, None, None] * (len(x) - 1) / len(x)": (
-            "you turned the running variance into a biased one; eval mode uses it as it is stored"
-        ),
-        "gamma[:, None, None] -> gamma\nbeta[:, None, None] -> beta": (
-            "gamma and beta of shape (C,) line up with the last axis, W; it goes unnoticed when C equals W"
-        ),
-        ("[:, None, None] -4->", "[:, None, None] -4-> [None, None, :]"): (
-            "your vectors line up with the last axis, W, and not with the channels; it goes unnoticed when C equals W"
+        (
+            "running_var[:, None, None] -> running_var[:, None, None] * (len(x) - 1) / len(x)",
+            "running_var[:, None, None] -> running_var[:, None, None] * (1 - len(gamma) / x.size)",
+        ): "you turned the running variance into a biased one; eval mode uses it as it is stored",
+        ("[:, None, None] -4->", "gamma[:, None, None] -> gamma\nbeta[:, None, None] -> beta"): (
+            "vectors of shape (C,) line up with the last axis, W; it goes unnoticed when C equals W"
         ),
         "[:, None, None] -4-> [:, None]": "you lined up the vectors with H; the channels need two axes after them",
     },

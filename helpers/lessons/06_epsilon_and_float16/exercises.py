@@ -31,8 +31,8 @@ def _safe_cases(rng):
 
 
 def _same_dtype(result, expected, tol):
-    """The usual comparison, and the dtype counts."""
-    passed, text = matches(result, expected, tol)
+    """The usual comparison, to the digits of the dtype, which counts too."""
+    passed, text = matches(result, expected, tol if expected.dtype == np.float16 else tol / 100)
     dtype = getattr(getattr(result, "y", result), "dtype", None)
     if passed and dtype != expected.dtype:
         got = dtype or type(result).__name__
@@ -73,9 +73,11 @@ def my_safe_rms_norm(x, gamma, eps=1e-5):
         ): "you squared in float16; casting the squares or their sum is too late, they are already inf or 0",
         "+ eps) -> + np.float32(x.dtype.type(eps)))": "you rounded eps to float16, where 1e-8 is 0; zeros give 0 / 0",
         "(wide / rms * gamma).astype(x.dtype) -> wide / rms * gamma": "you did not cast back to the dtype of x",
-        ".astype(x.dtype) -> .astype(np.float16)": "you always return float16; the result has the dtype of x",
+        # of float32 x these are the right numbers, to three digits
+        "(wide / rms * gamma).astype -> (wide / rms * gamma).astype(np.float16).astype": (
+            "you rounded the result to float16 on the way; float32 x deserves all digits of float32"
+        ),
         "+ x = np.clip(x, -255, 255)": "you clipped x, which changes the data; a wider dtype changes nothing",
-        "(wide**2).mean -> wide.var": "you took the variance, which subtracts the mean; RMSNorm subtracts nothing",
     },
 )
 
@@ -152,15 +154,8 @@ def my_welford(values):
     mistakes={
         "mean += delta / n -> mean += value\ndelta * (value - mean) -> value**2\n"
         "return mean, m2 / n -> return mean / n, m2 / n - (mean / n) ** 2": Says(DIGITS_CANCEL, "large mean"),
-        "values = list(values); return np.mean(values), np.var(values)": (
-            "you keep all values, in a list or an array; keep only the count, the mean and m2"
-        ),
-        "return values.mean(), values.var()": Says("an iterator has no mean; take the values one by one", raises=True),
         "m2 / n -> m2 / (n + 1)": "your count is one too large at the end; start it at 0 and add 1 before you divide",
         "return next(values), 0.0": "you return after the first value; is there a return inside the loop?",
-        "n += 1 -> pass\n(value - mean)  # -> (value - mean); n += 1  #": Says(
-            "you add 1 to the count after dividing by it, so the first value is divided by 0; add 1 first", raises=True
-        ),
         "delta = value - mean -> mean += value\nmean += delta / n -> pass\nm2 += delta * (value - mean) -> pass\n"
         "return mean, m2 / n -> return mean / n, sum((value - mean / n) ** 2 for value in values)": (
             "you read the values twice; an iterator is empty after the first time, so the second loop adds nothing"
@@ -181,7 +176,8 @@ def _merge_cases(rng):
         case(part(9), part(4, mean=4), label="different sizes"),
         case(part(7, mean=1e8), part(3, mean=1e8), label="large mean"),
         case(part(3, 4), part(3, 10, mean=4), label="three channels"),
-        case((0, 0.0, 0.0), part(5, mean=3), label="an empty part"),
+        case((0, 0.0, 0.0), part(5, mean=3), label="an empty first part"),
+        case(part(5, mean=3), (0, 0.0, 0.0), label="an empty second part"),
     ]
 
 

@@ -1,4 +1,5 @@
-"""Three widgets: Quiz, questions beside the lesson; Practice, which asks them again; Progress, how far one has come.
+"""Four widgets: Quiz, questions beside the lesson; Solved, below an exercise that passed; Practice, which asks both
+again; Progress, how far one has come.
 
 `Quiz("01")` shows a lesson's skill check, `Quiz("01", only="nan_probe")` one question of it, usually a
 prediction made before the next cell runs; `Practice()` asks one question after another, those missed first;
@@ -10,15 +11,16 @@ the same questions, or says what there would be to see.
 
 import html
 import textwrap
+import time
 
 import traitlets
 
 from ...checks import describe
 from ..widget_code import TwinnedWidget, marked, read_bundle
 from .questions import FOLDER as LESSON_FILES
-from .questions import all_lessons, answer_keys, find_lesson, lesson_names, read_questions
+from .questions import all_lessons, answer_keys, exercise_questions, find_lesson, lesson_names, read_questions
 
-__all__ = ["Practice", "Progress", "Quiz", "find_lesson", "lesson_names", "read_questions"]
+__all__ = ["Practice", "Progress", "Quiz", "Solved", "find_lesson", "lesson_names", "read_questions"]
 
 LETTERS = "ABCDE"
 
@@ -85,6 +87,31 @@ class Quiz(TwinnedWidget):
         return "<div>\n" + "\n".join(asked + folded) + "\n</div>"
 
 
+class Solved(TwinnedWidget):
+    """Below an exercise that passed: the browser keeps that, and says when Practice asks for it again.
+
+    exercise   its name, "my_rms_norm". An exercise that cannot be written again says nothing.
+    """
+
+    javascript = read_bundle("solved.js")
+    css = Quiz.css
+
+    lesson = traitlets.Unicode().tag(sync=True)
+    question = traitlets.Dict().tag(sync=True)
+    at = traitlets.Float().tag(sync=True)  # milliseconds: a reload of the page solves nothing again
+
+    def __init__(self, exercise):
+        asked = {q["key"]: (lesson, q) for lesson in lesson_names() for q in exercise_questions(lesson)}
+        lesson, question = asked.get(exercise, ("", {}))
+        super().__init__(lesson=lesson, question=question, at=1000 * time.time())
+
+    def _as_text(self):
+        return "Practice will ask for it again."
+
+    def _as_html(self):
+        return f"<p>{self._as_text()}</p>"
+
+
 class _OfAllLessons(TwinnedWidget):
     """A widget whose twins are a sentence, `_about`, and what there is to answer, a line for each lesson."""
 
@@ -103,7 +130,7 @@ class _OfAllLessons(TwinnedWidget):
 
 
 class Practice(_OfAllLessons):
-    """The questions of all lessons, one at a time: those missed first, then those that are due, then new ones.
+    """Questions and solved exercises, one at a time: those missed first, then those that are due, then new ones.
 
     The browser chooses, from the answers that it keeps, and shows the progress in every lesson; answers can be
     saved to a file and loaded from one. `days[box]` is how many days a question waits in each of the boxes.

@@ -45,9 +45,21 @@ export function inWords({ all, answered, missed, due }) {
   return parts.join(", ");
 }
 
+// A question that was just asked comes back after so many others at the earliest, if there are others.
+export const BETWEEN = 3;
+
 // "3 questions", "1 question"
 /** @param {number} count @param {string} word */
 export const some = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
+
+// When a question that was just answered is asked again, in words. `others` is how many more there are to ask.
+/** @param {Answer} record @param {string} day @param {number} others */
+export function returnOf(record, day, others) {
+  const after = some(Math.min(BETWEEN, others), "other question");
+  if (!record.right) return `It comes back ${others ? `today, after ${after} or more` : "next"}.`;
+  const days = (Date.parse(record.due) - Date.parse(day)) / 86400000;
+  return `It comes back ${days === 1 ? "tomorrow" : `in ${days} days`}, on ${record.due}.`;
+}
 
 /** @param {{ name: string, title: string }} lesson */
 export const nameOf = ({ name, title }) => `${name.slice(0, 2)} ${title}`;

@@ -6,14 +6,14 @@ import { countsOf, LARGEST_FILE, nameOf, problem, readAnswers, some, withAnswers
 import { clearing } from "./question.js";
 
 // Where a link may lead: to the notebook of a lesson or, on the reading site, its page.
-const ALLOWED = /^\d\d_\w+\.(ipynb|html)$/;
+const ALLOWED = /^\d\d_\w+\.(ipynb|html)(#[\w-]+)?$/;
 
 // JupyterLab stays open where it is, so a notebook opens in a tab of its own.
 /** @param {string} to @param {string} text */
 export function linkTo(to, text) {
   const link = make("a", "", text);
   if (ALLOWED.test(to)) Object.assign(link, { href: to });
-  if (to.endsWith(".ipynb")) Object.assign(link, { target: "_blank", rel: "noopener" });
+  if (to.includes(".ipynb")) Object.assign(link, { target: "_blank", rel: "noopener" });
   return link;
 }
 

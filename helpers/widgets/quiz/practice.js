@@ -5,33 +5,40 @@ import "../keys.js";
 import { load, parse, today } from "../answers.js";
 import { widget } from "../dress.js";
 import { make, makeButton } from "../text.js";
-import { cardsOf, countsOf, follow, nameOf, some, standing, withAnswers } from "./lessons.js";
+import { BETWEEN, cardsOf, countsOf, follow, nameOf, returnOf, some, standing, withAnswers } from "./lessons.js";
 import { filing, linkTo, progressOf } from "./overview.js";
 import { ask } from "./question.js";
 
-// A question that was just asked comes back after so many others at the earliest, if there are others.
-const BETWEEN = 3;
-
-// The cards to ask, in order: missed, due, new; what waits longest first. New ones of a lesson that is begun come before
-// those of other lessons. A prediction is first met in its lesson, before the cell that answers it, so none is ever new
-// here; nor is the skill check of the lesson that shows this, which names what one has yet to find there.
-/** @param {string} lesson */
-const isOwn = (lesson) => lesson.endsWith("_practice");
-
+// The cards to ask, in order: missed, due, new; what waits longest first. A prediction is first met in its lesson, before
+// the cell that answers it, and an exercise is first solved there, so neither is ever new here. The skill check of a
+// lesson is new when all its predictions are made.
 /** @param {AnsweredCard[]} cards @param {string} day */
 export function toAsk(cards, day) {
   /** @param {string} name */
   const are = (name) => cards.filter(({ record }) => standing(record, day) === name);
   /** @param {AnsweredCard} a @param {AnsweredCard} b */
   const longest = (a, b) => (a.record?.due ?? "").localeCompare(b.record?.due ?? "");
-  const begun = new Set(cards.filter(({ record }) => record).map(({ lesson }) => lesson));
-  const fresh = are("new").filter(({ lesson, question }) => question.kind === "check" && !isOwn(lesson));
-  return [
-    ...are("missed").sort(longest),
-    ...are("due").sort(longest),
-    ...fresh.filter(({ lesson }) => begun.has(lesson)),
-    ...fresh.filter(({ lesson }) => !begun.has(lesson)),
-  ];
+  const begun = begunOf(cards);
+  const left = new Set(are("new").flatMap(({ lesson, question }) => (question.kind === "prediction" ? lesson : [])));
+  const fresh = are("new").filter(({ lesson, question }) => {
+    return question.kind === "check" && begun.has(lesson) && !left.has(lesson);
+  });
+  return [...are("missed").sort(longest), ...are("due").sort(longest), ...fresh];
+}
+
+// The lessons with an answer.
+/** @param {AnsweredCard[]} cards */
+export const begunOf = (cards) => new Set(cards.filter(({ record }) => record).map(({ lesson }) => lesson));
+
+// What there is to do, and how long it takes: half a minute a question, five an exercise.
+/** @param {AnsweredCard[]} cards @param {string} day */
+export function todayInWords(cards, day) {
+  const queue = toAsk(cards, day);
+  if (!queue.length) return "Today: nothing to do.";
+  const { missed, due } = countsOf(cards, day);
+  const exercises = queue.filter(({ question }) => question.kind === "exercise").length;
+  const minutes = Math.ceil((queue.length - exercises) / 2 + 5 * exercises);
+  return `Today: ${missed} missed, ${due} due, ${queue.length - missed - due} new; about ${some(minutes, "minute")}.`;
 }
 
 // The first card that is not among the last ones asked.
@@ -42,8 +49,11 @@ export const pick = (cards, asked) => cards.find(({ place }) => !asked.slice(-BE
 /** @param {AnsweredCard[]} cards @param {string} day */
 export function doneFor(cards, day) {
   const days = cards.flatMap(({ record }) => (record && standing(record, day) === "known" ? record.due : [])).sort();
-  const waiting = cards.some(({ record, question }) => !record && question.kind === "prediction");
-  const guess = waiting ? " The predictions that are left are asked in their lessons." : "";
+  const begun = begunOf(cards);
+  const waiting = cards.some(({ lesson, record }) => !record && (begun.has(lesson) || !begun.size));
+  const guess = waiting
+    ? " Predictions and exercises that are left, and then the skill check, are in their lessons."
+    : "";
   if (!days.length) return `There is nothing to ask yet.${guess}`;
   const then = days.filter((due) => due === days[0]).length;
   return `There is nothing to ask today. The next ${some(then, "question")} will be due on ${days[0]}.${guess}`;
@@ -55,15 +65,6 @@ export function reasonFor(card, day) {
   if (card.changed) return "changed since you answered it";
   const reasons = { new: "not asked yet", missed: "missed last time", due: "due again", known: "known" };
   return reasons[standing(card.record, day)];
-}
-
-// When a question that was just answered is asked again, in words. `others` is how many more there are to ask.
-/** @param {Answer} record @param {string} day @param {number} others */
-export function returnOf(record, day, others) {
-  const after = some(Math.min(BETWEEN, others), "other question");
-  if (!record.right) return `It comes back ${others ? `today, after ${after} or more` : "next"}.`;
-  const days = (Date.parse(record.due) - Date.parse(day)) / 86400000;
-  return `It comes back ${days === 1 ? "tomorrow" : `in ${days} days`}, on ${record.due}.`;
 }
 
 // The numbers 0 to count − 1 in an order by chance: each draws a number, the smallest comes first.
@@ -84,10 +85,14 @@ function shuffle(question) {
   });
 }
 
-// The lesson of a card as a link: to its page where this is a page, or else to its notebook.
+// The lesson of a card as a link, and the notes that were written there: on its page where this is a page, or else in its
+// notebook.
+const isPage = () => location.pathname.endsWith(".html");
 /** @param {Card} card */
 const linkOf = ({ lesson, title }) =>
-  linkTo(`${lesson}.${location.pathname.endsWith(".html") ? "html" : "ipynb"}`, nameOf({ name: lesson, title }));
+  linkTo(`${lesson}.${isPage() ? "html" : "ipynb"}`, nameOf({ name: lesson, title }));
+/** @param {Card} card */
+const notesOf = ({ lesson }) => linkTo(`${lesson}.${isPage() ? "html#your-notes" : "ipynb#Your-notes"}`, "your notes");
 
 /** @param {View} view */
 function render({ model, el }) {
@@ -101,7 +106,8 @@ function render({ model, el }) {
 
   el.classList.add("quiz", "quiz-is-check", "practice");
   const menu = make("select");
-  menu.append(new Option("all lessons", ""), ...lessons.map((lesson) => new Option(nameOf(lesson), lesson.name)));
+  menu.append(new Option("lessons I have started", "begun"), new Option("all lessons", ""));
+  menu.append(...lessons.map((lesson) => new Option(nameOf(lesson), lesson.name)));
   menu.addEventListener("change", () => turn());
   const from = make("label", "practice-from", "Questions from ");
   from.append(menu);
@@ -117,12 +123,16 @@ function render({ model, el }) {
   const filed = filing(cards, () => turn());
   el.append(make("p", "quiz-kind", "Practice"), top, source, place, again, next, element, filed);
 
-  const chosen = () => withAnswers(cards).filter(({ lesson }) => !menu.value || lesson === menu.value);
+  function chosen() {
+    const answered = withAnswers(cards);
+    const begun = begunOf(answered);
+    return answered.filter(({ lesson }) =>
+      menu.value === "begun" ? begun.has(lesson) : lesson.startsWith(menu.value),
+    );
+  }
 
   function count() {
-    const { missed, due } = countsOf(chosen(), today());
-    const fresh = toAsk(chosen(), today()).length - missed - due;
-    waiting.textContent = `${missed} missed, ${due} due, ${fresh} new`;
+    waiting.textContent = todayInWords(chosen(), today());
     show(withAnswers(cards), today());
   }
 
@@ -138,8 +148,9 @@ function render({ model, el }) {
     if (!queue.length) return;
     const card = pick(queue, asked);
     asked.push(card.place);
-    const prediction = card.question.kind === "prediction";
-    source.replaceChildren(linkOf(card), `: ${prediction ? "a prediction, " : ""}${reasonFor(card, today())}`);
+    const kind = card.question.kind;
+    const what = kind === "check" ? "" : `${kind === "exercise" ? "an" : "a"} ${kind}, `;
+    source.replaceChildren(linkOf(card), `: ${what}${reasonFor(card, today())}; `, notesOf(card));
     // To go on from a right answer, Enter is enough.
     const changed = () => {
       const record = question.result() && parse(load(card.place), card.question);
@@ -148,7 +159,7 @@ function render({ model, el }) {
       if (question.result()?.now && place.contains(document.activeElement)) next.focus();
     };
     const question = ask(card.lesson, card.question, { changed, signal: asking.signal, fresh: true });
-    shuffle(question.element);
+    if (kind !== "exercise") shuffle(question.element);
     place.replaceChildren(question.element);
     question.start();
     if (byLearner) place.querySelector("input")?.focus();

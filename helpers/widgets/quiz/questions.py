@@ -73,9 +73,36 @@ def read_questions(path):
 
 
 def all_lessons():
-    """Of every lesson that has a question file: `name`, `title` and `questions`."""
+    """Of every lesson that has a question file: `name`, `title` and `questions`, those of its exercises last."""
     found = {name: read_questions(FOLDER / name / "questions.toml") for name in lesson_names()}
-    return [{"name": name, "title": title, "questions": questions} for name, (title, questions) in found.items()]
+    return [
+        {"name": name, "title": title, "questions": questions + exercise_questions(name)}
+        for name, (title, questions) in found.items()
+    ]
+
+
+# How it went to write a function again, and what follows.
+AGAIN = {
+    "It passed, from memory": "So it waits longer.",
+    "It passed with the lesson's help": "So it comes soon.",
+    "Not yet": "The lesson has hints.",
+}
+
+
+def exercise_questions(lesson):
+    """The exercises of a lesson as questions that come back once they were solved; the learner says how it went."""
+    from ...exercises import exercises_of_lessons
+
+    asked = []
+    for exercise in exercises_of_lessons().get(lesson, []):
+        if exercise.given is None:  # of code that is handed over there is nothing to write again
+            head = re.match(r"\s*(.*)", exercise.solution)[1]
+            code = f'{head}\n    ...\n\n\ncheck_exercise("{exercise.name}", {exercise.name})'
+            prompt = f"Write `{exercise.signature}` again, from memory, in an empty cell."
+            mark = hashlib.sha256(exercise.signature.encode()).hexdigest()[:8]
+            question = {"key": exercise.name, "kind": "exercise", "prompt": prompt, "code": code, "mark": mark}
+            asked.append(question | {"options": list(AGAIN), "whys": list(AGAIN.values()), "right": 0})
+    return asked
 
 
 def answer_keys(lesson):

@@ -19,6 +19,7 @@ const BUNDLES = [
   [`${WIDGETS}/quiz/quiz.js`, `${WIDGETS}/bundle/quiz.js`, "esm"],
   [`${WIDGETS}/quiz/practice.js`, `${WIDGETS}/bundle/practice.js`, "esm"],
   [`${WIDGETS}/quiz/progress.js`, `${WIDGETS}/bundle/progress.js`, "esm"],
+  [`${WIDGETS}/quiz/solved.js`, `${WIDGETS}/bundle/solved.js`, "esm"],
   [`${WIDGETS}/table/table.js`, `${WIDGETS}/bundle/table.js`, "esm"],
   [`${WIDGETS}/base.css`, `${WIDGETS}/bundle/base.css`, "esm"],
   [`${WIDGETS}/explorer/stage.css`, `${WIDGETS}/bundle/stage.css`, "esm"],
