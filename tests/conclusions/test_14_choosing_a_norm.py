@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 
-from helpers import batch_norm, layer_norm, rms_norm
+from helpers import SGD, GroupNorm, accuracy, batch_norm, digits, fit, layer_norm, mlp, rms_norm
 from tests.conclusions.conclusion import conclusion, each
 
 NETWORKS = each(seed=range(5), width=[32, 64, 256], samples=[128, 1024])
@@ -136,3 +136,56 @@ def turned(optimizer, scale, seed, width):
 def test_effective_rate(optimizer, seed, width):
     ratio = turned(optimizer, 1, seed, width) / turned(optimizer, 20, seed, width)
     return bool(np.isclose(ratio, 400 if optimizer == "SGD" else 20, rtol=0.05))
+
+
+IMAGES, KINDS = digits()
+PIXELS = IMAGES.reshape(-1, 64)
+NORMS = {"batch norm": "batch", "group norm": lambda width: GroupNorm(4, width)}
+
+
+def small_network(norm, batch, seed, rate):
+    """Accuracy of the lesson's network after two epochs of 1000 digits."""
+    model = mlp([64, 32, 32, 32, 10], NORMS[norm], rng=seed)
+    optimizer = SGD(model.parameters(), rate)
+    fit(model, PIXELS[:1000], KINDS[:1000], optimizer, steps=2000 // batch, batch_size=batch, rng=seed)
+    return accuracy(model.eval().forward(PIXELS[1000:]), KINDS[1000:])
+
+
+@conclusion(
+    "in a small network batch norm is ahead from a batch of 6 on, and far behind at 2",
+    vary=each(batch=[2, 6, 8, 16, 32], first_seed=[0, 3]),
+)
+def test_who_is_ahead(batch, first_seed):
+    seeds = range(first_seed, first_seed + 3)
+    best = {
+        norm: max(np.mean([small_network(norm, batch, s, rate) for s in seeds]) for rate in (0.01, 0.03, 0.1, 0.3))
+        for norm in NORMS
+    }
+    lead = best["batch norm"] - best["group norm"]
+    return bool(lead < -0.2 if batch == 2 else lead > 0.01)
+
+
+def error_of_the_others(rounded, v):
+    off = np.delete(rounded(v) - v, 5, axis=1)
+    return np.sqrt(np.mean(off**2) / np.mean(np.delete(v, 5, axis=1) ** 2))
+
+
+def fp8(v):
+    step = 2 ** np.maximum(np.floor(np.log2(np.abs(v) + 1e-300)) - 3, -9)
+    return np.clip(np.round(v / step) * step, -448, 448)
+
+
+def int4(v):
+    scale = np.abs(v).max() / 7
+    return np.round(v / scale) * scale
+
+
+@conclusion(
+    "one large gamma erases the other channels in 4 bits with one scale, not in FP8",
+    vary=each(gamma=[30, 100], width=[64, 256], tokens=[50, 500], seed=range(3)),
+)
+def test_one_large_gamma(gamma, width, tokens, seed):
+    y = rms_norm(np.random.default_rng(seed).normal(size=(tokens, width))).y
+    v = y * np.where(np.arange(width) == 5, gamma, 1)
+    erased = error_of_the_others(int4, v) == 1 and error_of_the_others(int4, y) < 0.25
+    return bool(erased and error_of_the_others(fp8, v) < 0.05)

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from helpers.widgets.table import Table, read_table
+from helpers.widgets.table import MOST_ROWS, Table, read_table
 from helpers.widgets.table.rows import FOLDER
 from tests.shared import ROOT
 
@@ -141,6 +141,12 @@ def test_the_twin_has_rows_links_and_options(show):
     assert show()._repr_mimebundle_()[0]["text/plain"] == "Fruit: a table of 3 rows"
 
 
+def test_the_twin_of_a_long_table_has_its_first_rows():
+    page = Page(Table("claims"))
+    assert len(page.rows) == MOST_ROWS + 2
+    assert page.rows[-1].strip() == f"{len(read_table('claims')['rows']) - MOST_ROWS} more rows: run this cell"
+
+
 def test_what_a_file_says_stays_text(show):
     evil = "<img src=x onerror=planted(1)><script>planted(2)</script>"
     page = Page(show(GOOD.replace("apple", evil).replace("Fruit", evil).replace("it is 1", evil)))
@@ -166,7 +172,7 @@ def test_links_lead_to_lessons_or_to_papers():
 
 def test_each_network_choice_has_norm_place_and_numbers():
     table = Table("choosing")
-    assert len(table.choices()) == 936 and all(row.get("lessons") for row in table.rows)
+    assert len(table.choices()) == 1248 and all(row.get("lessons") for row in table.rows)
     for choice in table.choices():
         assert sorted(row["part"] for row in table.fitting(choice)) == ["norm", "numbers", "place"], choice
     table.close()

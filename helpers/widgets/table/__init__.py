@@ -1,7 +1,8 @@
 """The Table widget: a table of claims, choices or dates that the reader filters in the browser.
 
 Python sends all rows once and hears nothing back: menus and the search box hide rows in the browser, so filtering needs
-no kernel. Where widgets do not run (GitHub, print, an untrusted notebook) a plain HTML table has every row.
+no kernel. Where widgets do not run (GitHub, print, an untrusted notebook) a plain HTML table has the first rows, so
+that a notebook does not hold a long table twice.
 """
 
 import html
@@ -13,6 +14,8 @@ from ..widget_code import TwinnedWidget, marked, read_bundle
 from .rows import named, read_table
 
 __all__ = ["Table", "read_table"]
+
+MOST_ROWS = 20  # of the plain HTML table
 
 
 class Table(TwinnedWidget):
@@ -56,16 +59,18 @@ class Table(TwinnedWidget):
         return f"{self.table['title']}: a table of {len(self.rows)} rows"
 
     def _as_html(self):
-        """Every row, and for which options it is there where that is not one of its columns."""
+        """The first rows, and for which options each is there where that is not one of its columns."""
         columns = self.table["columns"]
         told = [menu for menu in self._menus if menu not in columns and any(menu in row for row in self.rows)]
         lines = [_row("th", [*told, *columns])]
-        for row, cell in zip(self.rows, self.table["cells"], strict=True):
+        for row, cell in list(zip(self.rows, self.table["cells"], strict=True))[:MOST_ROWS]:
             when = [", ".join(named(row, menu, ["any"])) for menu in told]
             *texts, last = map(marked, cell["texts"])
             for link in cell["links"]:
                 last += f' <a href="{html.escape(link["to"])}">{html.escape(link["text"])}</a>{marked(link["after"])}'
             lines.append(_row("td", [*map(html.escape, when), *texts, last]))
+        if len(self.rows) > MOST_ROWS:
+            lines.append(_row("td", [f"{len(self.rows) - MOST_ROWS} more rows: run this cell"]))
         return "\n".join([f"<p><strong>{marked(self.table['title'])}</strong></p>", "<table>", *lines, "</table>"])
 
 
