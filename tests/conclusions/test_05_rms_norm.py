@@ -4,7 +4,21 @@ import time
 
 import numpy as np
 
-from helpers import layer_norm, rms_norm
+from helpers import (
+    SGD,
+    Adam,
+    LayerNorm,
+    Linear,
+    ReLU,
+    RMSNorm,
+    Sequential,
+    Tanh,
+    accuracy,
+    digits,
+    fit,
+    layer_norm,
+    rms_norm,
+)
 from helpers.precision import rms_norm_cast, round_to
 from tests.conclusions.conclusion import conclusion, each
 from tests.conclusions.samples import DATA, normal, skewed
@@ -235,11 +249,84 @@ def test_with_qk_norm(tokens, d, size, seed):
     return bool(bounded and np.allclose(attention(grown_q, grown_k), plain, atol=1e-3))
 
 
+def digit_reader(order, norm, activation, depth, seed, optimizer="SGD", rate=None):
+    """The lesson's network and the 797 images that it has not seen."""
+    images, labels = digits()
+    pixels = images.reshape(-1, 64)
+    rng = np.random.default_rng(seed)
+    layers = []
+    for _ in range(depth):
+        after = [norm(64), activation()]
+        layers += [Linear(64, 64, rng=rng), *(after if order == "A" else after[::-1])]
+    network = Sequential(*layers, Linear(64, 10, rng=rng, init="lecun"))
+    make, usual = RATES[optimizer]
+    run = make(network.parameters(), rate or usual)
+    fit(network, pixels[:1000], labels[:1000], run, steps=300, batch_size=32, rng=seed)
+    return network, pixels[1000:], labels[1000:]
+
+
+def accuracies(order, activation, depth, seed, **training):
+    """Accuracy with the layer norms of training, and with their mean forgotten."""
+    network, z, labels = digit_reader(order, LayerNorm, activation, depth, seed, **training)
+    before = accuracy(network.forward(z), labels)
+    for layer in network.layers:
+        is_norm = isinstance(layer, LayerNorm)
+        z = layer.gamma.value * rms_norm(z).y + layer.beta.value if is_norm else layer.forward(z)
+    return before, accuracy(z, labels)
+
+
+TRAINED = {"optimizer": ["SGD", "Adam"], "depth": [6, 8], "seed": range(5)}
+RATES = {"SGD": (SGD, 0.05), "Adam": (Adam, 0.003)}
+
+
+@conclusion("Network A reads on as before without the mean", vary=each(**TRAINED), least=19)
+def test_a_does_not_miss_the_mean(optimizer, depth, seed):
+    before, after = accuracies("A", ReLU, depth, seed, optimizer=optimizer)
+    return before > 0.85 and after > before - 0.03
+
+
+@conclusion("Network B cannot read without it", vary=each(**TRAINED), least=19)
+def test_b_misses_the_mean(optimizer, depth, seed):
+    before, after = accuracies("B", ReLU, depth, seed, optimizer=optimizer)
+    return before > 0.85 and after < before - 0.15
+
+
 @conclusion(
-    "For normal features and k of 4 or more, the estimate has a relative error of about √((1/k − 1/d)/2)",
-    vary=each(k=[4, 16, 64], d=[128, 256, 1024], seed=range(3)),
+    "With tanh, whose outputs have both signs, in place of ReLU the second order survives the move, too.",
+    vary=each(depth=[4, 6], seed=range(5)),
 )
-def test_the_rms_of_a_part(k, d, seed):
-    x = np.random.default_rng(seed).normal(size=(4000, d))
-    part = np.sqrt(np.mean(x[:, :k] ** 2, axis=1) / np.mean(x**2, axis=1))
-    return bool(0.9 < part.std() / np.sqrt((1 / k - 1 / d) / 2) < 1.1)
+def test_tanh_in_the_second_order(depth, seed):
+    before, after = accuracies("B", Tanh, depth, seed)
+    return before > 0.85 and after > before - 0.05
+
+
+@conclusion("A new network can be trained with either norm", vary=each(rate=[0.05, 0.1], seed=range(10)), least=19)
+def test_b_trained_with_rms_norm(rate, seed):
+    both = [digit_reader("B", norm, ReLU, 6, seed, rate=rate) for norm in (LayerNorm, RMSNorm)]
+    layer, rms = (accuracy(network.forward(x), labels) for network, x, labels in both)
+    return rms > layer - 0.04
+
+
+@conclusion(
+    "Decay pulls gamma to 0; models that store 1 + w let it pull to 1.",
+    vary=each(rate=[0.001, 0.003], decay=[1, 3], seed=range(2)),
+)
+def test_where_decay_pulls_gamma(rate, decay, seed):
+    images, labels = digits()
+    means = {}
+    for toward in (None, 0, 1):
+        rng = np.random.default_rng(seed)
+        layers = [layer for _ in range(2) for layer in (Linear(64, 64, rng=rng), RMSNorm(64), ReLU())]
+        network = Sequential(*layers, Linear(64, 10, rng=rng, init="lecun"))
+        gammas = [layer.gamma for layer in layers if isinstance(layer, RMSNorm)]
+
+        def pull(step, toward=toward, gammas=gammas):
+            for g in gammas if toward is not None else ():
+                g.value = toward + (1 - rate * decay) * (g.value - toward)
+
+        run = Adam(network.parameters(), rate)
+        fit(
+            network, images.reshape(-1, 64)[:1000], labels[:1000], run, steps=400, batch_size=32, rng=seed, on_step=pull
+        )
+        means[toward] = np.mean([g.value for g in gammas])
+    return bool(means[0] < 0.9 < 0.97 < means[1] < means[None])

@@ -4,16 +4,29 @@ from functools import cache
 
 import numpy as np
 
-from helpers import SGD, Adam, LayerNorm, Linear, ReLU, Residual, Sequential, Tanh, cross_entropy, digits, fit
+from helpers import (
+    SGD,
+    Adam,
+    LayerNorm,
+    Linear,
+    ReLU,
+    Residual,
+    Sequential,
+    Tanh,
+    cross_entropy,
+    digits,
+    fit,
+    mean_cosine,
+)
 from tests.conclusions.conclusion import conclusion, each
 
 CHANCE = np.log(10)
 LEARNS = CHANCE / 2
 
 
-def block(place, width, rng, activation=ReLU, scale=1, gain=1):
+def block(place, width, rng, activation=ReLU, scale=1, gain=1, last=1):
     first = Linear(width, width, rng=rng, bias=False, gain=gain, init="he" if activation is ReLU else "lecun")
-    second = Linear(width, width, rng=rng, bias=False, gain=gain, init="he" if activation is ReLU else "lecun")
+    second = Linear(width, width, rng=rng, bias=False, gain=gain * last, init="he" if activation is ReLU else "lecun")
     if activation is ReLU:
         second.weight.value = second.weight.value / np.sqrt(2)  # after ReLU: variance 1 / inputs, as in the lesson
     branch = [first, activation(), second]
@@ -60,13 +73,17 @@ def images():
     return (x - x.mean()) / x.std(), digits().labels[chosen]
 
 
-@cache
-def loss(place, depth, rate, seed, steps=25, width=32, optimizer=SGD, warm_up=0):
+def network(place, depth, seed, width=32, **more):
     rng = np.random.default_rng(seed)
-    more = {"place": "post-norm", **deepnorm(depth)} if place == "DeepNorm" else {"place": place}
+    more |= {"place": "post-norm", **deepnorm(depth)} if place == "DeepNorm" else {"place": place}
     first = Linear(64, width, rng=rng, init="lecun")
     blocks = stack(depth=depth, rng=rng, width=width, **more)
-    net = Sequential(first, blocks, Linear(width, 10, rng=rng, init="lecun"))
+    return Sequential(first, blocks, Linear(width, 10, rng=rng, init="lecun"))
+
+
+@cache
+def loss(place, depth, rate, seed, steps=25, width=32, optimizer=SGD, warm_up=0, last=1):
+    net = network(place, depth, seed, width, last=last)
     changing = optimizer(net.parameters(), lr=rate)
 
     def set_rate(step):
@@ -145,6 +162,30 @@ def test_deepnorms_gradients_are_about_equal(width, depth, seed=0, activation="r
     return bool(found.max() / found.min() < 1.7)
 
 
+@conclusion(
+    "With 1/√N on the last matrix of each branch, pre-norm's stream ends at 2.",
+    vary=each(width=[32, 64, 256], depth=[16, 32, 64], seed=range(2)),
+)
+def test_smaller_branches_keep_the_stream_small(width, depth, seed):
+    return bool(1.5 < run("pre-norm", depth, seed, width, last=depth**-0.5).outputs[depth - 1].var() < 2.6)
+
+
+def alike_after_a_step(place, rate, seed, width, depth):
+    net = network(place, depth, seed, width)
+    fit(net, *images(), SGD(net.parameters(), lr=rate), steps=1)
+    net.forward(images()[0])
+    return mean_cosine(net.layers[1].outputs[depth - 1])
+
+
+@conclusion(
+    "One step at a rate that suits pre-norm made all images alike under deep post-norm",
+    vary=each(width=[32, 128], depth=[32, 64], seed=range(4)),
+)
+def test_one_step_makes_images_alike_under_post_norm(width, depth, seed):
+    pre, post = (alike_after_a_step(place, 0.1, seed, width, depth) for place in ("pre-norm", "post-norm"))
+    return bool(pre < 0.95 and post > 0.99)
+
+
 RATES = (0.003, 0.01, 0.03, 0.1, 0.3, 1, 3)
 
 
@@ -186,9 +227,25 @@ def test_warm_up_widens_the_rates_of_adam(depth, rate, seed):
     return trains(50) and not trains(0)
 
 
-@conclusion("It did not rescue SGD at rate 1", vary=each(seed=[2, 3, 4, 5]))
-def test_warm_up_does_not_rescue_sgd(seed):
-    return not learns("post-norm", 16, 1, seed, 100, 32, SGD, 50)
+@conclusion(
+    "SGD gains from warm-up as well if it is slow enough.",
+    vary=[
+        *each(depth=[8], rate=[1], ramp=[200], steps=[240], seed=range(2, 8)),
+        *each(depth=[16], rate=[0.3], ramp=[240], steps=[300], seed=range(2, 6)),
+    ],
+)
+def test_a_slow_warm_up_lets_sgd_use_a_larger_rate(depth, rate, ramp, steps, seed):
+    def trains(warm_up):
+        return learns("post-norm", depth, rate, seed, steps, 32, SGD, warm_up)
+
+    return trains(ramp) and not trains(0) and not trains(60)
+
+
+@conclusion(
+    "Branches that start smaller fill the row in 25 steps.", vary=each(rate=[0.01, 0.03], width=[32, 96], seed=range(4))
+)
+def test_post_norm_with_smaller_branches_learns_at_once(rate, width, seed):
+    return learns("post-norm", 32, rate, seed, width=width, last=32**-0.5)
 
 
 @conclusion("at a rate three times smaller Adam needed no warm-up", vary=each(seed=[2, 3, 4]))

@@ -16,7 +16,7 @@ from tools.lessons import ROOT, LessonError, original_of
 # Of these, the tests whose ids name the lesson or one of its exercises, and those that concern all lessons at once.
 TESTS = ["tests/lessons", "tests/helpers/test_quiz.py", "tests/helpers/test_exercises.py", "tests/tools/test_lists.py"]
 RULES = "tests/lessons/test_notebooks.py"  # of a lesson that cannot be recorded yet
-ALSO = ["test_claims", "test_lists"]
+ALSO = ["test_claims", "test_lists", "test_terms"]
 
 
 def changed_cells(before, after):

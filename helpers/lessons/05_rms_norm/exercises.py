@@ -7,8 +7,6 @@ from ...exercises import Exercise, WrongKind, case
 NOTHING = "you subtracted the mean, as layer norm does; RMSNorm subtracts nothing"
 GAMMA_FIRST = "you multiplied by gamma before normalizing, which changes the root mean square too; multiply after it"
 ONE_MORE = "you multiplied by 1 + gamma, as models that store gamma - 1 do; here gamma is the scale itself"
-ROWS_OF_V = "you lined up gamma with the columns of V, the outputs; feature i meets row i"
-UNCHANGED = "you changed the bias; it is added after gamma has multiplied the features, so it stays as it is"
 
 
 def _rms_cases(rng):
@@ -41,13 +39,8 @@ def my_rms_norm(x, gamma, eps=1e-6):
     variants=[_rms_in_steps],
     worked=[(case(np.array([[1.0, 7]]), np.array([1, 2]), eps=0), [[0.2, 2.8]])],
     mistakes={
-        ".mean(axis=-1 -> .sum(axis=-1": "you took the sum, which gives length 1 before gamma; the mean gives √d",
-        (
-            "+ x = x - x.mean(axis=-1, keepdims=True)",
-            "gamma * x -> gamma * (x - x.mean(axis=-1, keepdims=True))",
-        ): NOTHING,
+        "+ x = x - x.mean(axis=-1, keepdims=True)": NOTHING,
         "(x**2).mean -> x.var": "you divided by the standard deviation; the root mean square includes the mean",
-        "axis=-1 -> axis=0": "you averaged over axis 0, across the batch; RMSNorm averages within each vector",
         "gamma * x -> (1 + gamma) * x": ONE_MORE,
         "+ x = gamma * x\ngamma * x / -> x /": GAMMA_FIRST,
     },
@@ -59,8 +52,6 @@ def _run_16(attempt, x, gamma, eps=1e-6):
     if result is None or result is ...:
         return result
     result = getattr(result, "y", result)
-    if isinstance(result, np.ma.MaskedArray):
-        raise WrongKind("the result is a masked array, expected a plain one")
     if getattr(result, "dtype", None) != np.float16:
         got = getattr(result, "dtype", type(result).__name__)
         raise WrongKind(
@@ -93,6 +84,7 @@ def _llama_cases(rng):
         one((8, 64), 1, "usual size"),
         one((4, 64), 1000, "squares beyond float16"),
         one((4, 64), 1e-3, "squares below float16", eps=1e-9),
+        one((2, 3, 64), 1, "sequence"),
         one((4, 16), 1, "large eps", eps=0.5),
         one((2, 4), 0, "zeros"),
     ]
@@ -122,7 +114,7 @@ def my_rms_norm_llama_order(x, gamma, eps=1e-6):
         "gamma * normalized.astype(np.float16) -> (gamma * normalized).astype(np.float16)": (
             "you multiplied by gamma in float32 and cast once at the end, as Gemma does; LLaMA casts first"
         ),
-        ("x.astype(np.float32) -> x", "(x32 * x32) -> (x * x).astype(np.float32)", "(x32 * x32) -> (x * x)"): (
+        ("x.astype(np.float32) -> x", "(x32 * x32) -> (x * x).astype(np.float32)"): (
             "you squared in float16, where the square of 300 is infinite and that of 0.0001 is 0; cast x up first"
         ),
         "x32 / np.sqrt(mean_square + np.float32(eps)) -> x / np.sqrt(mean_square + eps).astype(np.float16)": (
@@ -154,10 +146,9 @@ def my_fold_gamma(gamma, V, b):
         (case(np.array([2, 3]), np.array([[1, 10], [100, 1000]]), np.array([5, 6])), ([[2, 20], [300, 3000]], [5, 6])),
     ],
     mistakes={
-        ("gamma[:, None] * V -> gamma * V", "gamma[:, None] * V -> gamma[None, :] * V"): ROWS_OF_V,
-        ("* V, b -> * V, (gamma @ V) * b", "* V, b -> * V, gamma * b", "* V, b -> * V, np.zeros_like(b)"): UNCHANGED,
+        "gamma[:, None] * V -> gamma * V": "you lined up gamma with the columns of V, the outputs; feature i meets row i",
+        "* V, b -> * V, (gamma @ V) * b": "you changed the bias; it is added after gamma has multiplied, so it stays",
         "* V, b -> * V, b + gamma @ V": "you added gamma @ V to the bias, as for a beta; gamma only multiplies",
-        "gamma[:, None] * V -> V / gamma[:, None]": "you divided V by gamma; multiply, so that x needs no gamma",
         "gamma[:, None] * V -> (1 + gamma)[:, None] * V": ONE_MORE,
         "gamma[:, None] * V -> gamma @ V": "you added up the features; multiply the rows of V by gamma instead",
     },

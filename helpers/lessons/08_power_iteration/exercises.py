@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...exercises import Exercise, Says, WrongKind, case
+from ...exercises import Exercise, WrongKind, case
 
 FROBENIUS = "you divided by the Frobenius norm, one length of the whole matrix, the root of the sum of all squares"
 # For the cases worked by hand: W^T u is (2, 1), and W v is (4, 1, 0) / sqrt(5).
@@ -52,8 +52,6 @@ def my_weight_norm(v, g):
             "you standardized the rows, as layer norm does with activations; weight norm only sets their length"
         ),
         "g[:, None] * v -> g @ v": "your @ multiplies and sums; here every row is multiplied by its own g, with *",
-        "g[:, None] * v -> v": "your rows have length 1: g is not applied, or before the division, which cancels it",
-        "v / length -> v": "you multiplied by g but kept the length of v; divide each row by its length first",
     },
 )
 
@@ -132,7 +130,6 @@ def my_power_iteration(w, u, n_iter):
         ),
     ],
     mistakes={
-        "v / np.linalg.norm(v) -> v\nu / np.linalg.norm(u) -> u": "you never scale the vectors back to length 1",
         "v / np.linalg.norm(v) -> v\nu / np.linalg.norm(u) -> u\n"
         "sigma = -> u = u / np.linalg.norm(u); v = v / np.linalg.norm(v); sigma =": (
             "you scale the vectors only after the loop; by then a huge w has overflowed; scale after every product"
@@ -147,12 +144,7 @@ def my_power_iteration(w, u, n_iter):
     return u @ w @ u, u, u""": "you multiply by W alone, which looks for an eigenvalue; W transposed is needed too",
         "sigma = -> v = w.T @ u; v = v / np.linalg.norm(v); sigma =": "your v comes from the new u; it is too late",
         "range(n_iter) -> range(1)": "you return the result of one iteration; is a return inside the loop?",
-        (
-            "(n_iter) -> (10)",
-            "(n_iter) -> (20)",
-            "(n_iter) -> (100)",
-        ): "you run a fixed number of iterations; run n_iter",
-        "range(n_iter) -> range(n_iter - 1)": Says("you run one iteration fewer than n_iter", raises=True),
+        ("(n_iter) -> (20)", "(n_iter) -> (100)"): "you run a fixed number of iterations; run n_iter",
     },
 )
 
@@ -170,6 +162,7 @@ def _spectral_norm_cases(rng):
         one((4, 4), 4, label="square w, 4 steps"),
         one((3, 6), 5, label="wide w, 5 steps"),
         one((4, 5), 3, scale=100.0, label="large w, 3 steps"),
+        one((4, 5), 3, scale=0.01, label="w with sigma below 1, 3 steps"),
         one((5, 5), 20, drift=0.0, label="w does not change, 20 steps"),
     ]
 
@@ -211,10 +204,7 @@ def my_spectral_norm(w, u):
         "sigma, u, _ -> sigma, _, u": "you return v in the place of u; the next step needs one entry per row of w",
         "/ sigma -> / np.linalg.norm(w)": FROBENIUS + "; it is too large, divide by sigma",
         "/ sigma -> / np.linalg.norm(w, 2)": "you divided by the exact value; divide by the estimate from u and v",
-        "/ sigma -> / sigma**2": "you divided by the square of sigma, as it belongs to W transposed W; take the root",
-        "v = w.T @ u; v = v / np.linalg.norm(v); u = w @ v; return w / (u @ w @ v), u": (
-            "your u does not have length 1, so u·(Wv) is the square of sigma; scale u before you use and return it"
-        ),
+        "/ sigma -> / max(sigma, 1)": "you divide only where sigma is above 1; spectral norm always divides",
         ("u, 1) -> u, 10)", "u, 1) -> u, 20)"): "you run more than one iteration; one is enough, since u is kept",
     },
 )

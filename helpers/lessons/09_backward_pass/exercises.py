@@ -1,4 +1,4 @@
-"""Lesson 09: the backward passes of layer, RMS, batch and group norm."""
+"""Lesson 09: the backward passes of batch, layer, RMS and group norm."""
 
 import numpy as np
 
@@ -31,29 +31,81 @@ def _row_cases(rng, shapes):
 CONSTANTS = "you treated mean and variance as constants; both depend on x, and each subtracts a part"
 CONSTANT_MEAN = "you treated the mean as a constant: when x moves, the mean moves along, which subtracts mean(g)"
 CONSTANT_VARIANCE = "you treated the variance as a constant: it moves with x, which subtracts a part along x̂"
-NO_X_HAT = "mean(g · x̂) says how much of x̂ to subtract; multiply it by x̂"
+ROOT_LOST = "on the way through the variance a division by s is missing: ds divides by s², and dvar by 2 s"
 GAMMA_LAST = "you multiplied by gamma at the end; each feature has its own, so it belongs inside the means, in g"
-GAMMA_TWICE = "your dgamma has gamma in it; the slope of y = gamma · x̂ + beta in gamma is x̂ alone"
-MEANS = "your dgamma and dbeta are means; one gamma serves many entries, and their contributions add up"
 SUMMED_OVER_0 = "you summed over axis 0 only; a sequence has two axes before the features, so sum over both"
-REVERSED = "all signs are reversed; the step against the gradient is the optimizer's part"
+
+
+def _batch_as_in_the_paper(dy, x, gamma, eps=1e-5):
+    n = len(x)  # the number of samples
+    c = x - x.mean(axis=0)
+    var = np.sum(c**2, axis=0) / n
+    x_hat = c / np.sqrt(var + eps)
+    g = dy * gamma  # the slope of x̂
+    dvar = np.sum(g * c, axis=0) * -0.5 * (var + eps) ** -1.5  # the slope of the variance
+    dmean = np.sum(g, axis=0) * -1 / np.sqrt(var + eps)  # the slope of the mean
+    dx = g / np.sqrt(var + eps) + dvar * 2 * c / n + dmean / n  # the slope of x
+    return dx, np.sum(dy * x_hat, axis=0), np.sum(dy, axis=0), dvar, dmean
+
+
+BATCH_NORM_BACKWARD = Exercise(
+    solution="""
+def my_batch_norm_backward(dy, x, gamma, eps=1e-5):
+    n = len(x)  # the number of samples
+    c = x - x.mean(axis=0)  # the centered values
+    s = np.sqrt(np.mean(c**2, axis=0) + eps)  # the root
+    x_hat = c / s
+    dgamma = np.sum(dy * x_hat, axis=0)  # the slope of gamma
+    dbeta = np.sum(dy, axis=0)  # the slope of beta
+    g = dy * gamma  # the slope of x̂
+    ds = -np.sum(g * c, axis=0) / s**2  # the slope of the root
+    dvar = ds / (2 * s)  # the slope of the variance
+    dc = g / s + dvar * 2 * c / n  # the slope of the centered values
+    dmean = -np.sum(dc, axis=0)  # the slope of the mean
+    dx = dc + dmean / n  # the slope of x
+    return dx, dgamma, dbeta, dvar, dmean
+""",
+    cases=lambda rng: [
+        *_row_cases(rng, {"wide x": (3, 7), "one feature": (8, 1)}),
+        _case(rng, (6, 5), mean=1e8, label="large mean"),
+    ],
+    results=("dx", "dgamma", "dbeta", "dvar", "dmean"),
+    tol=1e-4,
+    variants=[_batch_as_in_the_paper],
+    worked=[
+        # x̂ is -1/2 and 1/2, g is 40 and 20: ds = 5, dvar = 5/4, dc = 18.75 and 11.25, dmean = -30
+        (
+            case(np.array([[4], [2]]), np.array([[1], [3]]), np.array([10]), eps=3),
+            ([[3.75], [-3.75]], [-1], [6], [1.25], [-30]),
+        ),
+        (
+            case(np.array([[0], [1]]), PAIR, np.ones(1)),
+            (np.array([[-1], [1]]) / 8 / 4e-5**0.5, [HALF], [1], [-HALF / 8e-5], [-1 / 4e-5**0.5]),
+        ),
+    ],
+    mistakes={
+        "dx = dc + dmean / n -> dx = g / s": CONSTANTS,
+        "dx = dc + dmean / n -> dx = dc": CONSTANT_MEAN,
+        "dx = dc + dmean / n -> dx = g / s + dmean / n": CONSTANT_VARIANCE,
+        "dvar = ds / (2 * s) -> dvar = ds / 2": ROOT_LOST,
+        "axis=0 -6-> axis=-1, keepdims=True\nlen(x) -> x.shape[-1]": "you averaged within each row; that is layer norm",
+    },
+)
 
 
 def _layer_in_steps(dy, x, gamma, eps=1e-5):
     n = x.shape[-1]  # the number of features
     c = x - x.mean(axis=-1, keepdims=True)
-    s = np.sqrt(np.sum(c**2, axis=-1, keepdims=True) / n + eps)
+    s = np.sqrt(np.mean(c**2, axis=-1, keepdims=True) + eps)
     x_hat = c / s
     others = tuple(range(x.ndim - 1))
-    dgamma = np.sum(dy * x_hat, axis=others)  # the slope of gamma
-    dbeta = np.sum(dy, axis=others)  # the slope of beta
-    dx_hat = dy * gamma  # the slope of x̂
-    ds = -np.sum(dx_hat * c, axis=-1, keepdims=True) / s**2  # the slope of the root
+    g = dy * gamma  # the slope of x̂
+    ds = -np.sum(g * c, axis=-1, keepdims=True) / s**2  # the slope of the root
     dvar = ds / (2 * s)  # the slope of the variance
-    dc = dx_hat / s + 2 * c * dvar / n  # the slope of the centered values
+    dc = g / s + 2 * c * dvar / n  # the slope of the centered values
     dmean = -np.sum(dc, axis=-1, keepdims=True)  # the slope of the mean
-    dx = dc + dmean / n  # the last step
-    return dx, dgamma, dbeta
+    dx = dc + dmean / n  # the slope of x
+    return dx, np.sum(dy * x_hat, axis=others), np.sum(dy, axis=others)
 
 
 LAYER_NORM_BACKWARD = Exercise(
@@ -86,12 +138,9 @@ def my_layer_norm_backward(dy, x, gamma, eps=1e-5):
         "(g - g.mean(axis=-1, keepdims=True) - x_hat * overlap) -> g": CONSTANTS,
         "g - g.mean(axis=-1, keepdims=True) - -> g -": CONSTANT_MEAN,
         " - x_hat * overlap ->": CONSTANT_VARIANCE,
-        "x_hat * overlap -> overlap": NO_X_HAT,
+        "x_hat * overlap -> x_hat * overlap * root": ROOT_LOST,
         "g = dy * gamma -> g = dy\nreturn dx, -> return gamma * dx,": GAMMA_LAST,
-        "dgamma = np.sum(dy -> dgamma = np.sum(g": GAMMA_TWICE,
-        "np.sum( -2-> np.mean(": MEANS,
         "range(x.ndim - 1) -> range(1)": SUMMED_OVER_0,
-        "return dx, dgamma, dbeta -> return -dx, -dgamma, -dbeta": REVERSED,
         "axis=-1 -4-> axis=0": "you averaged over axis 0, across the batch; that is batch norm",
         "x.var(axis=-1, keepdims=True) -> "
         "(x**2).mean(axis=-1, keepdims=True) - x.mean(axis=-1, keepdims=True) ** 2": Says(CANCELS, "large mean"),
@@ -101,10 +150,10 @@ def my_layer_norm_backward(dy, x, gamma, eps=1e-5):
 
 def _rms_in_steps(dy, x, gamma, eps=1e-5):
     n = x.shape[-1]  # the number of features
-    r = np.sqrt(np.sum(x**2, axis=-1, keepdims=True) / n + eps)
-    dx_hat = dy * gamma  # the slope of x̂
-    dr = -np.sum(dx_hat * x, axis=-1, keepdims=True) / r**2  # the slope of the root mean square
-    dx = dx_hat / r + dr * x / (n * r)  # the sum of both paths to x
+    r = np.sqrt(np.mean(x**2, axis=-1, keepdims=True) + eps)
+    g = dy * gamma  # the slope of x̂
+    dr = -np.sum(g * x, axis=-1, keepdims=True) / r**2  # the slope of the root mean square
+    dx = g / r + dr * x / (n * r)  # the sum of both paths to x
     dgamma = np.sum(dy * x / r, axis=tuple(range(x.ndim - 1)))  # the slope of gamma
     return dx, dgamma
 
@@ -140,67 +189,9 @@ def my_rms_norm_backward(dy, x, gamma, eps=1e-5):
             "+ x = x - x.mean(axis=-1, keepdims=True)\n(g - x_hat -> (g - g.mean(axis=-1, keepdims=True) - x_hat",
             "np.mean(x**2, axis=-1, keepdims=True) -> x.var(axis=-1, keepdims=True)",
         ): "you subtracted a mean, as layer norm does; RMSNorm subtracts none, neither forward nor backward",
-        "x_hat * overlap -> overlap": NO_X_HAT,
         "g = dy * gamma -> g = dy\nreturn dx, -> return gamma * dx,": GAMMA_LAST,
-        "dgamma = np.sum(dy -> dgamma = np.sum(g": GAMMA_TWICE,
         "return dx, dgamma -> return dx, dgamma, np.sum(dy, axis=tuple(range(x.ndim - 1)))": "RMSNorm has no beta",
         "range(x.ndim - 1) -> range(1)": SUMMED_OVER_0,
-    },
-)
-
-
-def _batch_in_steps(dy, x, gamma, eps=1e-5):
-    n = len(x)  # the number of rows
-    c = x - x.mean(axis=0)
-    s = np.sqrt(np.sum(c**2, axis=0) / n + eps)
-    x_hat = c / s
-    dgamma = np.sum(dy * x_hat, axis=0)  # the slope of gamma
-    dbeta = np.sum(dy, axis=0)  # the slope of beta
-    dx_hat = dy * gamma  # the slope of x̂
-    ds = -np.sum(dx_hat * c, axis=0) / s**2  # the slope of the root
-    dvar = ds / (2 * s)  # the slope of the variance
-    dc = dx_hat / s + 2 * c * dvar / n  # the slope of the centered values
-    dmean = -np.sum(dc, axis=0)  # the slope of the mean
-    dx = dc + dmean / n  # the last step
-    return dx, dgamma, dbeta
-
-
-BATCH_NORM_BACKWARD = Exercise(
-    solution="""
-def my_batch_norm_backward(dy, x, gamma, eps=1e-5):
-    root = np.sqrt(x.var(axis=0) + eps)  # the root
-    x_hat = (x - x.mean(axis=0)) / root  # the forward pass
-    g = dy * gamma  # the slope of x̂
-    overlap = np.mean(g * x_hat, axis=0)  # the mean of g · x̂
-    dx = (g - g.mean(axis=0) - x_hat * overlap) / root  # the slope of x
-    dgamma = np.sum(dy * x_hat, axis=0)  # the slope of gamma
-    dbeta = np.sum(dy, axis=0)  # the slope of beta
-    return dx, dgamma, dbeta
-""",
-    cases=lambda rng: [
-        *_row_cases(rng, {"wide x": (3, 7), "one feature": (8, 1)}),
-        _case(rng, (6, 5), mean=1e8, label="large mean"),
-    ],
-    results=("dx", "dgamma", "dbeta"),
-    tol=1e-4,
-    variants=[_batch_in_steps],
-    worked=[
-        (case(np.array([[4], [2]]), np.array([[1], [3]]), np.array([10]), eps=3), ([[3.75], [-3.75]], [-1], [6])),
-        (case(np.array([[0], [1]]), PAIR, np.ones(1)), (np.array([[-1], [1]]) / 8 / 4e-5**0.5, [HALF], [1])),
-    ],
-    mistakes={
-        "(g - g.mean(axis=0) - x_hat * overlap) -> g": CONSTANTS,
-        "g - g.mean(axis=0) - -> g -": CONSTANT_MEAN,
-        " - x_hat * overlap ->": CONSTANT_VARIANCE,
-        "x_hat * overlap -> overlap": NO_X_HAT,
-        "dgamma = np.sum(dy -> dgamma = np.sum(g": GAMMA_TWICE,
-        "np.sum( -2-> np.mean(": MEANS,
-        "return dx, dgamma, dbeta -> return -dx, -dgamma, -dbeta": REVERSED,
-        (
-            "axis=0 -6-> axis=-1, keepdims=True",
-            "axis=0 -6-> axis=-1",
-        ): "you averaged within each row; that is layer norm",
-        "x.var(axis=0) -> (x**2).mean(axis=0) - x.mean(axis=0) ** 2": Says(CANCELS, "large mean"),
     },
 )
 
@@ -258,16 +249,22 @@ def my_group_norm_backward(dy, x, groups, gamma, eps=1e-5):
     ],
     mistakes={
         "(g - g.mean(axis=2, keepdims=True) - x_hat * overlap) -> g": CONSTANTS,
-        "g - g.mean(axis=2, keepdims=True) - -> g -": CONSTANT_MEAN,
-        " - x_hat * overlap ->": CONSTANT_VARIANCE,
         "(dy * gamma[:, None, None]) -> dy\n"
         "return dx.reshape(x.shape) -> return dx.reshape(x.shape) * gamma[:, None, None]": GAMMA_LAST,
         "(len(x), groups, -> (len(x), x.shape[1],": "you gave each channel its own means; that is instance norm",
         "groups, -1) -> x.shape[1] // groups, -1)": "groups is the number of groups, not of channels in one",
-        "groups, -1) -> -1, groups)": "you put the groups last in the shape; a group is a block of channels",
-        "dgamma = np.sum(dy -> dgamma = np.sum(g.reshape(x.shape)": GAMMA_TWICE,
-        "axis=(0, 2, 3) -2-> axis=(2, 3)": "the whole batch shares gamma and beta; sum over axis 0 too",
-        "np.sum( -2-> np.mean(": MEANS,
+        "axis=2 -4-> axis=(0, 2)": "your means run over the batch too; each sample has its own, for each group",
+        "+ order = np.arange(x.shape[1]).reshape(-1, groups).T.ravel()\n"
+        "+ dy, x, gamma = dy[:, order], x[:, order], gamma[order]\n"
+        "+ back = np.argsort(order)\n"
+        "return dx.reshape(x.shape), dgamma, dbeta -> return dx.reshape(x.shape)[:, back], dgamma[back], dbeta[back]": (
+            "your groups are interleaved; neighboring channels form a group"
+        ),
+        "dgamma = np.sum(dy * x_hat.reshape(x.shape), axis=(0, 2, 3)) -> "
+        "dgamma = np.sum(dy.reshape(rows) * x_hat, axis=(0, 2))\n"
+        "dbeta = np.sum(dy, axis=(0, 2, 3)) -> dbeta = np.sum(dy.reshape(rows), axis=(0, 2))": (
+            "you summed dgamma and dbeta for each group; gamma and beta belong to channels, so sum for each channel"
+        ),
         "(dy * gamma[:, None, None]).reshape(rows) -> dy.reshape(rows) * gamma.reshape(1, groups, -1)": Says(
             "you multiplied by gamma in rows, which hold several channels; multiply dy first, then regroup",
             raises=True,
@@ -275,4 +272,4 @@ def my_group_norm_backward(dy, x, groups, gamma, eps=1e-5):
     },
 )
 
-EXERCISES = [LAYER_NORM_BACKWARD, RMS_NORM_BACKWARD, BATCH_NORM_BACKWARD, GROUP_NORM_BACKWARD]
+EXERCISES = [BATCH_NORM_BACKWARD, LAYER_NORM_BACKWARD, RMS_NORM_BACKWARD, GROUP_NORM_BACKWARD]

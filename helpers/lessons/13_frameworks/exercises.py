@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...exercises import Exercise, Says, case
-from ...exercises.shared import AFFINE_FIRST, CANCELS, RMS_NORM
+from ...exercises.shared import CANCELS, RMS_NORM
 
 ONLY_SPLITS = "you used reshape to move an axis; it only splits the same sequence of numbers differently, so transpose"
 DEFAULTS = "you left momentum or eps at a default; take them from the arguments, the trained layer may have others"
@@ -20,7 +20,7 @@ def _port_cases(rng):
 
     return [
         one(3, "default settings"),
-        one(4, "settings of its own", momentum=0.9, epsilon=1e-5),
+        one(4, "settings of its own", momentum=0.997, epsilon=1e-5),
         one(5, "without gamma", scale=False),
         one(5, "without beta", center=False),
         one(4, "without gamma and beta", center=False, scale=False, momentum=0.8),
@@ -58,14 +58,8 @@ def my_port_batch_norm(weights, momentum=0.99, epsilon=1e-3, center=True, scale=
         "1 - momentum -> momentum": (
             "you passed the momentum on unchanged; in Keras it weighs the old value, in PyTorch the new"
         ),
-        ("1 - momentum -> 0.1", "momentum, epsilon -> momentum, 1e-5"): DEFAULTS,
-        "var, 1 - -> np.sqrt(var), 1 -": "you stored a standard deviation; running_var is a variance, as Keras has it",
-        "var, 1 - -> var + epsilon, 1 -": "you added eps to the variance; PyTorch adds it again when it normalizes",
+        ("1 - momentum -> 0.1", "momentum, epsilon -> momentum, 1e-5", "1 - momentum, epsilon -> 0.1, 1e-5"): DEFAULTS,
         "return weight, -> return weight / np.sqrt(var + epsilon),": "you divided gamma by the root; copy it as it is",
-        "if scale else np.ones -> if center else np.ones\nif center else np.zeros -> if scale else np.zeros": (
-            "center and scale have changed places: scale means that there is a gamma, center that there is a beta"
-        ),
-        "weight = rest.pop(0) -> weight = rest.pop(1 if center else 0)": "you took beta first; Keras lists gamma first",
         (
             "gamma, beta, mean, var = weights; return gamma, beta, mean, var, 1 - momentum, epsilon",
             "return weights[0], weights[1], weights[-2], weights[-1], 1 - momentum, epsilon",
@@ -127,7 +121,6 @@ def my_channels_last_layer_norm(x, gamma, beta, layout, eps=1e-6):
         ('layout.index("C") -> 1', "y, -1, axis -> y, -1, 1"): (
             "you expect the channels on axis 1 whatever the layout says; find the place of the C in it"
         ),
-        "return np.moveaxis(y, -1, axis) -> return y": "your result has its channels last; move them back",
         "np.moveaxis(x -> np.swapaxes(x": "you swapped two axes there, but moved one back; use the same function twice",
         "x, axis, -1 -> x, axis, axis\ny, -1, axis -> y, axis, axis\naxis=-1 -2-> axis=axis": (
             "your statistics are those of the channels, but gamma and beta of shape (C,) meet the last axis"
@@ -139,7 +132,6 @@ def my_channels_last_layer_norm(x, gamma, beta, layout, eps=1e-6):
         ),
         "axis=-1, keepdims=True -2-> axis=-1": Says("mean and variance lost an axis; keep it with size 1", raises=True),
         "last.var(axis=-1, keepdims=True) -> (last**2).mean(axis=-1, keepdims=True)\n(last - mean) -> last": RMS_NORM,
-        "mean = -> last = gamma * last + beta; mean =\ngamma * (last - -> (last -\n + beta  # ->  #": AFFINE_FIRST,
         "last.var(axis=-1, keepdims=True) -> (last**2).mean(axis=-1, keepdims=True) - mean**2": Says(
             CANCELS, "large mean"
         ),
@@ -172,7 +164,6 @@ def my_port_flattened_dense(kernel, channels, height, width):
     ],
     mistakes={
         "return kernel.T": "you only transposed the kernel; its inputs are still in the order (H, W, C)",
-        "return kernel": "you changed nothing; PyTorch's weight is (units, inputs), with inputs in the order (C, H, W)",
         (
             "return kernel.reshape(kernel.shape[1], -1)",
             "return kernel.reshape(-1, channels, height, width)",
@@ -180,12 +171,8 @@ def my_port_flattened_dense(kernel, channels, height, width):
         "(3, 2, 0, 1) -> (2, 0, 1, 3)": "you left the units on the last axis and reshaped; move them to the front",
         "kernel.reshape(height, width, channels, units) -> kernel.T.reshape(units, channels, height, width)\n"
         "(3, 2, 0, 1) -> (0, 2, 3, 1)": "you went from (C, H, W) to (H, W, C); Keras has the channels last",
-        ".reshape(units, -1) ->": "your weight still has four axes; the inputs (C, H, W) have to become one axis again",
         "return kernel.transpose(3, 2, 0, 1)": Says(
             "the kernel has two axes; reshape its rows to (H, W, C) first, then transpose four", raises=True
-        ),
-        "(height, width, channels, units) -> (channels, height, width, units)": (
-            "you read the kernel's rows as (C, H, W); Keras flattens (H, W, C), and the channels come first afterward"
         ),
     },
 )

@@ -1,0 +1,238 @@
+"""The battery that lesson 12 gives for one's own torch.nn.Module: correct modules pass, broken ones fail by name.
+
+Needs torch, as `make test-everything` has it: /path/to/python -m pytest tests/lessons/test_battery_for_torch.py
+"""
+
+import importlib.util
+import sys
+from functools import partial
+
+import pytest
+
+from tests.shared import ROOT
+
+torch = pytest.importorskip("torch")
+FILE = ROOT / "helpers" / "lessons" / "12_bug_gallery" / "battery_for_torch.py"
+
+
+def loaded():
+    spec = importlib.util.spec_from_file_location("battery_for_torch", FILE)
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+BATTERY = loaded()
+TESTS = {name: test for name, test in vars(BATTERY).items() if name.startswith("test_")}
+TESTS |= {
+    f"test_{name}": partial(TESTS["test_16_bits"], dtype=getattr(torch, name)) for name in ("float16", "bfloat16")
+}
+del TESTS["test_16_bits"]
+nn = torch.nn
+IMAGES, TOKENS, TABLE = {"shape": (8, 4, 3, 5)}, {"shape": (8, 4, 6), "channels": 2}, {"shape": (8, 4)}
+
+
+def failed(norm):
+    """The names of the tests that a module fails."""
+    found = set()
+    for name, test in TESTS.items():
+        try:
+            test(norm)
+        except Exception:
+            found.add(name.removeprefix("test_"))
+    return found
+
+
+RIGHT = {
+    "BatchNorm1d, positions": (lambda: nn.BatchNorm1d(4), {}),
+    "BatchNorm1d, table": (lambda: nn.BatchNorm1d(4), TABLE),
+    "BatchNorm2d": (lambda: nn.BatchNorm2d(4), IMAGES),
+    "LayerNorm": (lambda: nn.LayerNorm(6), TOKENS),
+    "LayerNorm, table": (lambda: nn.LayerNorm(4), TABLE),
+    "GroupNorm, 1 group": (lambda: nn.GroupNorm(1, 4), {}),
+    "GroupNorm, 2 groups": (lambda: nn.GroupNorm(2, 4), IMAGES),
+    "GroupNorm, a group a channel": (lambda: nn.GroupNorm(4, 4), {}),
+    "InstanceNorm1d": (lambda: nn.InstanceNorm1d(4, affine=True), {}),
+    "InstanceNorm1d, running statistics": (
+        lambda: nn.InstanceNorm1d(4, affine=True, track_running_stats=True),
+        {},
+    ),
+    "RMSNorm": (lambda: nn.RMSNorm(6, eps=1e-6), TOKENS),  # the default of eps depends on the dtype
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_the_norms_of_torch_pass(name):
+    make, takes = RIGHT[name]
+    assert failed(BATTERY.Norm(make, make, **takes)) == set()
+
+
+# ----------------------------------------------------------------------------------------------------
+# Correct modules written by hand, and ten edits each of which puts one bug in.
+
+
+class TokenNorm(nn.Module):
+    """Layer norm over the last axis, in float32 at least."""
+
+    def __init__(self):
+        super().__init__()
+        self.gamma, self.beta = nn.Parameter(torch.ones(6)), nn.Parameter(torch.zeros(6))
+
+    def variance(self, x, mean):
+        return (x - mean).square().mean(-1, keepdim=True)
+
+    def root(self, var):
+        return (var + 1e-5).sqrt()
+
+    def statistics(self, x):
+        mean = x.mean(-1, keepdim=True)
+        return mean, self.root(self.variance(x, mean))
+
+    def scale(self, x_hat):
+        return self.gamma * x_hat + self.beta
+
+    def widened(self, x):
+        return x if x.dtype == torch.float64 else x.float()
+
+    def narrowed(self, y, x):
+        return y.to(x.dtype)
+
+    def forward(self, x):
+        wide = self.widened(x)
+        mean, sd = self.statistics(wide)
+        return self.narrowed(self.scale((wide - mean) / sd), x)
+
+
+class ChannelNorm(nn.Module):
+    """Batch norm of (N, C, L), in float32 at least."""
+
+    def __init__(self):
+        super().__init__()
+        self.gamma, self.beta = nn.Parameter(torch.ones(4)), nn.Parameter(torch.zeros(4))
+        self.keep(torch.zeros(4), torch.ones(4))
+
+    def keep(self, mean, var):
+        self.register_buffer("running_mean", mean)
+        self.register_buffer("running_var", var)
+
+    def update(self, mean, var, n):
+        if n > 1:
+            self.running_mean = 0.9 * self.running_mean + 0.1 * mean
+            self.running_var = 0.9 * self.running_var + 0.1 * var * n / (n - 1)
+
+    def scale(self, x_hat):
+        return self.gamma[:, None] * x_hat + self.beta[:, None]
+
+    def gradient_of(self, x_hat):
+        return x_hat
+
+    def forward(self, x):
+        wide = x if x.dtype == torch.float64 else x.float()
+        mean, var = self.running_mean.to(wide.dtype), self.running_var.to(wide.dtype)
+        if self.training:
+            mean, var = wide.mean((0, 2)), wide.var((0, 2), unbiased=False)
+            with torch.no_grad():
+                self.update(mean, var, x.numel() // 4)
+        x_hat = (wide - mean[:, None]) / (var[:, None] + 1e-5).sqrt()
+        return self.scale(self.gradient_of(x_hat)).to(x.dtype)
+
+
+class _Averaged(torch.autograd.Function):
+    """gamma * x_hat, whose gradient of gamma is averaged over the batch."""
+
+    @staticmethod
+    def forward(ctx, x_hat, gamma):
+        ctx.save_for_backward(x_hat, gamma)
+        return gamma * x_hat
+
+    @staticmethod
+    def backward(ctx, dy):
+        x_hat, gamma = ctx.saved_tensors
+        return gamma * dy, (dy * x_hat).mean((0, 1)).to(gamma.dtype)
+
+
+class _LastChannelForgotten(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x_hat):
+        return x_hat.clone()
+
+    @staticmethod
+    def backward(ctx, dy):
+        return torch.cat([dy[:, :-1], 0 * dy[:, -1:]], dim=1)
+
+
+def unguarded(self, mean, var, n):
+    self.running_mean = 0.9 * self.running_mean + 0.1 * mean
+    self.running_var = 0.9 * self.running_var + 0.1 * var * n / (n - 1)
+
+
+def swapped(self, mean, var, n):
+    if n > 1:
+        self.running_mean = 0.1 * self.running_mean + 0.9 * mean
+        self.running_var = 0.1 * self.running_var + 0.9 * var * n / (n - 1)
+
+
+def one_pass(self, x, mean):
+    return x.square().mean(-1, keepdim=True) - mean.square()
+
+
+# What is wrong -> (the module, what is replaced, a test that has to fail)
+WRONG = {
+    "eps outside the root": (TokenNorm, {"root": lambda self, var: var.sqrt() + 1e-5}, "a_tiny_scale"),
+    "one-pass variance": (TokenNorm, {"variance": one_pass}, "a_large_mean"),
+    "squares in 16 bits": (TokenNorm, {"widened": lambda self, x: x}, "float16"),
+    "a wider dtype": (TokenNorm, {"narrowed": lambda self, y, x: y}, "bfloat16"),
+    "constants in backward": (
+        TokenNorm,
+        {"statistics": lambda self, x: [s.detach() for s in TokenNorm.statistics(self, x)]},
+        "gradients_against_central_differences",
+    ),
+    "the gradient of gamma averaged": (
+        TokenNorm,
+        {"scale": lambda self, x_hat: _Averaged.apply(x_hat, self.gamma) + self.beta},
+        "a_random_batch",
+    ),
+    "gamma on the last axis": (
+        ChannelNorm,
+        {"scale": lambda self, x_hat: self.gamma * x_hat + self.beta},
+        "other_lengths",
+    ),
+    "NaN after one value": (ChannelNorm, {"update": unguarded}, "one_value_per_channel"),
+    "swapped weights": (ChannelNorm, {"update": swapped}, "two_different_batches_then_eval_mode"),
+    "the last channel has no gradient": (
+        ChannelNorm,
+        {"gradient_of": lambda self, x_hat: _LastChannelForgotten.apply(x_hat)},
+        "channels_of_very_different_sizes",
+    ),
+    "running statistics that are no buffers": (
+        ChannelNorm,
+        {"keep": lambda self, mean, var: vars(self).update(running_mean=mean, running_var=var)},
+        "saved_and_loaded",
+    ),
+}
+TRUSTED = {TokenNorm: (lambda: nn.LayerNorm(6), TOKENS), ChannelNorm: (lambda: nn.BatchNorm1d(4), {})}
+
+
+@pytest.mark.parametrize("module", TRUSTED, ids=lambda module: module.__name__)
+def test_a_correct_module_written_by_hand_passes(module):
+    make, takes = TRUSTED[module]
+    assert failed(BATTERY.Norm(module, make, **takes)) == set()
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_broken_module_is_rejected(name):
+    base, replaced, test = WRONG[name]
+    make, takes = TRUSTED[base]
+    assert test in failed(BATTERY.Norm(type("Broken", (base,), replaced), make, **takes))
+
+
+def test_every_test_is_needed_by_a_broken_module():
+    """No test of the battery passes whatever it is given."""
+    caught = [failed(BATTERY.Norm(type("B", (b,), r), TRUSTED[b][0], **TRUSTED[b][1])) for b, r, _ in WRONG.values()]
+    assert set().union(*caught) >= {name.removeprefix("test_") for name in TESTS} - {"the_input_is_left_alone"}
+
+
+def test_the_file_runs_under_pytest(tmp_path):
+    saved = tmp_path / "test_my_norm.py"
+    saved.write_text(FILE.read_text(encoding="utf-8"), encoding="utf-8")
+    assert pytest.main(["-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), str(saved)]) == 0
