@@ -65,12 +65,20 @@ def role_of(cell):
 
 
 def waiting_classes(cells):
-    """For each cell: the HTML classes of what waits for the guess above it, or "" if it does not answer one."""
-    asked, classes = "", []
+    """For each cell: the HTML classes of what waits for the guess above it, or "" if it does not answer one.
+
+    A takeaway waits, too, if its section asks for a guess: it would answer the question.
+    """
+    asked, in_section, classes = "", "", []
     for cell in cells:
-        found = re.match(r'Quiz\("(\w+)", only="(\w+)"', text(cell["source"]))
-        asked = f"after-guess after-{found[1]}-{found[2]}" if found else asked or "after-guess"
-        classes.append(asked if "answer" in tags_of(cell) else "")
+        source = text(cell["source"])
+        if cell["cell_type"] == "markdown" and re.match("##+ ", source):
+            in_section = ""
+        if found := re.match(r'Quiz\("(\w+)", only="(\w+)"', source):
+            asked = in_section = f"after-guess after-{found[1]}-{found[2]}"
+        takeaway = cell["cell_type"] == "markdown" and source.startswith("**Takeaway")
+        answers = "answer" in tags_of(cell)
+        classes.append((asked or "after-guess") if answers else in_section if takeaway else "")
     return classes
 
 
