@@ -63,6 +63,7 @@ def test_a_live_lesson_page_is_light_and_covered(visit, lesson):
     states = page.evaluate("[...document.querySelectorAll('.live')].map((e) => e.dataset.alive)")
     assert states and set(states) == {"yes"}
     assert "Not saved with the notebook" not in page.inner_text("article")
+    assert page.locator("textarea[data-notes]").count() == 1
     open_all(page)
     assert move_every_control(page) >= 1 or lesson.stem.startswith(("12", "13", "14", "16"))
     labels = page.evaluate("[...document.querySelectorAll('.explorer .control label')].map((e) => e.control?.tagName)")
@@ -144,6 +145,25 @@ def test_a_cover_lasts_until_the_guess_and_reload(visit):
     assert page.locator(".quiz-is-prediction").first.locator("input").nth(1).is_checked()
     assert page.locator(".quiz-feedback").first.inner_text() != ""
     assert 1 <= page.locator("details.answer[open]").count() < count
+
+
+def test_notes_are_kept_like_answers_above_a_folded_model_answer(visit):
+    page, note = visit(f"{LESSON}.html"), 'Both subtract a mean.\nOne asks "the others" </textarea>'
+    assert page.locator("#your-notes details").get_attribute("open") is None
+    assert "double-click" not in page.inner_text("#your-notes")
+    page.get_by_label("Your answer").fill("Both")
+    other = page.context.new_page()
+    other.goto(page.url)
+    other.wait_for_function(READY)
+    assert other.get_by_label("Your answer").input_value() == "Both"
+    other.get_by_label("Your answer").fill(note)
+    page.wait_for_function("document.querySelector('[data-notes]').value != 'Both'")
+    page.reload()
+    page.wait_for_function(READY)
+    assert page.get_by_label("Your answer").input_value() == note
+    page.goto(page.url.replace(LESSON, "02_batch_dependence"))
+    page.wait_for_function(READY)
+    assert page.get_by_label("Your answer").input_value() == ""
 
 
 def test_without_javascript_everything_can_be_read(visit):
