@@ -13,7 +13,18 @@ from urllib.parse import urldefrag, urljoin, urlsplit
 
 import pytest
 
-from tests.browser.conftest import PHONE, QUESTIONS, built, keep, move_every_control, serious, served, settle, swipe
+from tests.browser.conftest import (
+    PHONE,
+    QUESTIONS,
+    STEPS,
+    built,
+    keep,
+    move_every_control,
+    serious,
+    served,
+    settle,
+    swipe,
+)
 from tests.shared import EXAMPLES, LESSONS, every_lesson, read
 
 LESSON = "01_axis_intuition"
@@ -81,6 +92,27 @@ def what_a_cell_tagged_answer_shows_is_inside_a_cover(page, lesson):
         if cell.cell_type == "markdown":
             first = re.match(r"[\w ,]+", cell.source)
             assert first is None or first[0].strip() in covers, cell.source[:60]
+
+
+def test_a_closed_part_opens_by_a_link_and_on_paper_with_its_explorer_alive(visit):
+    page = visit(f"{LESSON}.html")
+    name = page.locator("section:has(> details.deeper .explorer)").first.get_attribute("id")
+    assert page.locator("details.deeper").count() > 2 and page.locator("details.deeper[open]").count() == 0
+    page.click(f".page-toc a[href='#{name}']")
+    page.locator(f"#{name} .explorer-stage svg").wait_for(state="visible")
+    assert page.locator("details.deeper[open]").count() == 1
+    control, caption = (
+        page.locator(f"#{name} {e}").first for e in (":is(select, input[type=range])", ".explorer-caption")
+    )
+    before = caption.inner_text()
+    control.press(control.evaluate(STEPS)[0][0])
+    assert caption.inner_text() != before
+    paper = visit(f"{LESSON}.html#{name}")
+    assert paper.locator("details.deeper[open]").count() == 1
+    paper.pdf()
+    assert paper.locator("details.deeper:not([open])").count() == 0
+    paper.emulate_media(media="print")
+    assert paper.locator(f"#{name} .explorer-stage svg").is_visible()
 
 
 def test_pages_live_when_they_are_opened_as_files(visit, site):
