@@ -60,7 +60,7 @@ lock: .venv/locked ## resolve pyproject.toml into requirements.lock (LOCK_ARGS="
 test-browser: .venv/browser .venv/site .venv-lite/made $(PUBLISH) tests/browser/node_modules ## lessons, site and slides in Chromium (TEST_ARGS="-m smoke")
 	$(PYTEST) tests/browser --maxprocesses=2 $(TEST_ARGS)
 
-test-everything: .venv/torch .venv/class .venv-lowest/made .venv-newest/made ## before a release, hours: all browsers' tests, processors, conclusions, oldest and newest packages
+test-everything: .venv/torch .venv/class .venv/browsers .venv-lowest/made .venv-newest/made ## before a release, hours: all browsers' tests, processors, conclusions, oldest and newest packages
 	EVERYTHING=1 $(PYTEST) tests tests/conclusions tests/robustness tests/classroom $(TEST_ARGS)
 	for which in lowest newest; do HELPERS_STRICT=1 OMP_NUM_THREADS=1 .venv-$$which/bin/python -m pytest tests/helpers \
 	notebooks -n logical --maxprocesses=4 -W ignore::DeprecationWarning $(TEST_ARGS) || exit 1; done
@@ -75,7 +75,7 @@ test-everything: .venv/torch .venv/class .venv-lowest/made .venv-newest/made ## 
 	.venv/bin/uv pip sync --quiet --require-hashes requirements.lock
 	@touch $@
 
-.venv/site .venv/browser .venv/torch .venv/class: .venv/%: .venv/locked pyproject.toml
+.venv/site .venv/browser .venv/browsers .venv/torch .venv/class: .venv/%: .venv/locked pyproject.toml
 	$(UV) -r pyproject.toml --extra $*
 	@touch $@
 

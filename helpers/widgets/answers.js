@@ -82,7 +82,7 @@ export function save(place, text) {
 }
 
 /** @param {string | null} text @returns {any} */
-function read(text) {
+export function read(text) {
   try {
     return JSON.parse(text ?? "null");
   } catch {

@@ -284,9 +284,15 @@ def open_alive(page, opening, widget=STAGE):
         wait_until_alive(page)
 
 
+def open_closed_parts(page):
+    """What JupyterLab hides below a heading is shown, by the buttons "+ 7 cells hidden"."""
+    while page.locator(".jp-showHiddenCellsButton").count():
+        page.locator(".jp-showHiddenCellsButton").first.click()
+
+
 def wait_until_alive(page):
     """Every explorer of the page is drawn and its controls are named."""
-    page.wait_for_selector(STAGE)
+    page.wait_for_selector(STAGE, state="attached")  # a closed part holds some
     page.wait_for_function(
         "document.querySelectorAll('.explorer').length == document.querySelectorAll('.explorer-stage svg').length"
     )

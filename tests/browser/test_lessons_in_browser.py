@@ -7,6 +7,7 @@ from tests.browser.conftest import (
     assert_controls_beside_pictures,
     move_every_control,
     open_alive,
+    open_closed_parts,
     serious,
     wait_until_alive,
     worst_contrast,
@@ -53,6 +54,7 @@ def open_next(desk, lab, name):
     lab.trust(path)
     desk.errors.clear()
     open_alive(desk, lambda: desk.evaluate(OPEN, path))
+    open_closed_parts(desk)
 
 
 def run_all(page):

@@ -169,21 +169,6 @@ def test_without_storage_answers_last_until_closing(open_tab):
 # The practice
 
 
-def test_it_asks_missed_then_due_then_new_questions(open_tab):
-    page = open_tab()
-    keep(page, GUESSED)
-    keep(page, {SECOND: RIGHT[SECOND]}, when="2026-11-01", box=1, due="2026-11-04")
-    keep(page, {GUESS: wrong(GUESS)}, when="2026-11-21", box=0, due="2026-11-22")
-    keep(page, {THIRD: RIGHT[THIRD]}, when="2026-11-21", box=1, due="2026-11-24")
-    page = open_tab()
-    assert score(page, ".practice").startswith("Today: 1 missed, 1 due, ")
-    assert page.locator(".practice fieldset input:checked").count() == 0, "the old answer is not shown"
-    reasons = {"a prediction, missed last time": GUESS, "due again": SECOND, "not asked yet": FIRST}
-    for reason, name in reasons.items():
-        assert (asked(page), source(page)) == (plain(name), f"01 Axis intuition: {reason}; your notes")
-        page.click("text=Next question")
-
-
 def test_answers_are_kept_with_try_box_and_day(open_tab):
     keep(open_tab(), GUESSED)
     page = open_tab()

@@ -10,7 +10,7 @@ import urllib.request
 
 import pytest
 
-from tests.browser.conftest import DEAD, move_every_control, open_alive
+from tests.browser.conftest import DEAD, STAGE, move_every_control, open_alive, open_closed_parts
 from tools.lessons import VIEW
 
 OWN_CELL = """from helpers import points
@@ -126,7 +126,7 @@ def test_a_lesson_its_exercise_and_its_second_day(house, page):
 def test_a_lesson_that_ran_in_part_and_one_that_was_only_saved(house, page):
     half, unrun = "01_axis_intuition", "03_running_averages"
     open_lesson(page, house, half)
-    cells = page.locator(".jp-CodeCell .jp-InputPrompt")
+    cells = page.locator(".jp-CodeCell .jp-InputPrompt:visible")
     cells.nth(cells.count() // 2).click()
     page.keyboard.press("Escape")
     run(page, "Run All Above Selected Cell")
@@ -141,3 +141,7 @@ def test_a_lesson_that_ran_in_part_and_one_that_was_only_saved(house, page):
     assert open_lesson(page, house, "renamed") == second
     assert min(len(day["stages"]) for day in (first, second)) >= 1
     assert min(day["inputs"] for day in (first, second)) >= 3
+    closed = [stage for stage in page.locator(STAGE).all() if not stage.is_visible()]
+    open_closed_parts(page)
+    assert closed and all(stage.is_visible() for stage in closed)
+    assert move_every_control(page) >= len(second["stages"])

@@ -13,7 +13,18 @@ from urllib.parse import urldefrag, urljoin, urlsplit
 
 import pytest
 
-from tests.browser.conftest import PHONE, QUESTIONS, built, keep, move_every_control, serious, served, settle, swipe
+from tests.browser.conftest import (
+    PHONE,
+    QUESTIONS,
+    STEPS,
+    built,
+    keep,
+    move_every_control,
+    serious,
+    served,
+    settle,
+    swipe,
+)
 from tests.shared import EXAMPLES, LESSONS, every_lesson, read
 
 LESSON = "01_axis_intuition"
@@ -63,6 +74,7 @@ def test_a_live_lesson_page_is_light_and_covered(visit, lesson):
     states = page.evaluate("[...document.querySelectorAll('.live')].map((e) => e.dataset.alive)")
     assert states and set(states) == {"yes"}
     assert "Not saved with the notebook" not in page.inner_text("article")
+    assert page.locator("textarea[data-notes]").count() == 1
     open_all(page)
     assert move_every_control(page) >= 1 or lesson.stem.startswith(("12", "13", "14", "16"))
     labels = page.evaluate("[...document.querySelectorAll('.explorer .control label')].map((e) => e.control?.tagName)")
@@ -80,6 +92,27 @@ def what_a_cell_tagged_answer_shows_is_inside_a_cover(page, lesson):
         if cell.cell_type == "markdown":
             first = re.match(r"[\w ,]+", cell.source)
             assert first is None or first[0].strip() in covers, cell.source[:60]
+
+
+def test_a_closed_part_opens_by_a_link_and_on_paper_with_its_explorer_alive(visit):
+    page = visit(f"{LESSON}.html")
+    name = page.locator("section:has(> details.deeper .explorer)").first.get_attribute("id")
+    assert page.locator("details.deeper").count() > 2 and page.locator("details.deeper[open]").count() == 0
+    page.click(f".page-toc a[href='#{name}']")
+    page.locator(f"#{name} .explorer-stage svg").wait_for(state="visible")
+    assert page.locator("details.deeper[open]").count() == 1
+    control, caption = (
+        page.locator(f"#{name} {e}").first for e in (":is(select, input[type=range])", ".explorer-caption")
+    )
+    before = caption.inner_text()
+    control.press(control.evaluate(STEPS)[0][0])
+    assert caption.inner_text() != before
+    paper = visit(f"{LESSON}.html#{name}")
+    assert paper.locator("details.deeper[open]").count() == 1
+    paper.pdf()
+    assert paper.locator("details.deeper:not([open])").count() == 0
+    paper.emulate_media(media="print")
+    assert paper.locator(f"#{name} .explorer-stage svg").is_visible()
 
 
 def test_pages_live_when_they_are_opened_as_files(visit, site):
@@ -144,6 +177,25 @@ def test_a_cover_lasts_until_the_guess_and_reload(visit):
     assert page.locator(".quiz-is-prediction").first.locator("input").nth(1).is_checked()
     assert page.locator(".quiz-feedback").first.inner_text() != ""
     assert 1 <= page.locator("details.answer[open]").count() < count
+
+
+def test_notes_are_kept_like_answers_above_a_folded_model_answer(visit):
+    page, note = visit(f"{LESSON}.html"), 'Both subtract a mean.\nOne asks "the others" </textarea>'
+    assert page.locator("#your-notes details").get_attribute("open") is None
+    assert "double-click" not in page.inner_text("#your-notes")
+    page.get_by_label("Your answer").fill("Both")
+    other = page.context.new_page()
+    other.goto(page.url)
+    other.wait_for_function(READY)
+    assert other.get_by_label("Your answer").input_value() == "Both"
+    other.get_by_label("Your answer").fill(note)
+    page.wait_for_function("document.querySelector('[data-notes]').value != 'Both'")
+    page.reload()
+    page.wait_for_function(READY)
+    assert page.get_by_label("Your answer").input_value() == note
+    page.goto(page.url.replace(LESSON, "02_batch_dependence"))
+    page.wait_for_function(READY)
+    assert page.get_by_label("Your answer").input_value() == ""
 
 
 def test_without_javascript_everything_can_be_read(visit):

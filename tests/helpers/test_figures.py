@@ -172,25 +172,3 @@ def test_what_is_noted_follows_the_data_within_the_same_limits(plot):
 
 def test_a_line_that_is_moved_with_its_axes_is_noted():
     assert notes_of(lambda ax: ax.plot([0, 1], [0, 1])) != notes_of(lambda ax: ax.plot([0, 1], [0, 2]))
-
-
-@pytest.mark.parametrize(
-    ("draw", "limits", "first", "last"),
-    [
-        (
-            lambda ax: ax.plot([0, 10], [0, 1]),
-            {"xlim": (0, 20), "ylim": (0, 1)},
-            "0,0 250,500 500,1000 0,0",
-            "500,1000",
-        ),
-        (lambda ax: ax.scatter([1], [3]), {"xlim": (0, 4), "ylim": (0, 4)}, "250,750", "250,750"),
-        (lambda ax: ax.imshow([[0, 1], [2, 4]]), {}, "0,0 500,438 1000,1000 0,0", "667,500 1000,1000"),
-        # far outliers, with four digits
-        (lambda ax: ax.plot([-1e6, 1e6], [0, 1e9]), {"xlim": (0, 1), "ylim": (0, 1)}, "-9999,0", "-9999,0 9999,9999"),
-    ],
-)
-def test_positions_are_noted_in_thousandths_lowest_mean_and_highest_first(draw, limits, first, last):
-    (axes,) = notes_of(draw, **limits)
-    (places,) = axes["artists"]
-    assert places.startswith(first) and places.endswith(last) and len(places.split()) == 23
-    assert not limits or (axes["x"], axes["y"]) == (list(limits["xlim"]), list(limits["ylim"]))

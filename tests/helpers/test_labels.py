@@ -168,18 +168,10 @@ def test_beyond_the_panel_is_worse_than_on_a_label(place, other, hits):
 
 
 def test_places_are_tried_by_distance_and_each_stroke_counts():
-    found = labels._candidates(100)
-    assert found == sorted(found, key=lambda place: place[0]) and len(found) == 2 * (2 * 20 + 1)
-    assert found[:3] == [(0, 1, 100), (3, 1, 97), (3, 1, 103)]
+    assert labels._candidates(100)[:3] == [(0, 1, 100), (3, 1, 97), (3, 1, 103)]
     for at, crosses in ((98.5, 0), (99.5, 1), (159.5, 1), (160.5, 0)):
         strokes = np.array([[at, 0, at, 200, 0]] * 3)
         assert labels._hits(SQUARE, (100, 160, 50), [], strokes) == 3 * crosses
-
-
-def test_strokes_are_segments_with_half_their_width():
-    line, dot = lines([0, 5, 10], [0, 5, 0]), points([5, np.nan], [5, 5], size=8)
-    expected = [[50, 220, 150, 120, 0], [150, 120, 250, 220, 0], [150, 120, 150, 120, 4]]
-    np.testing.assert_allclose(labels._strokes(SQUARE, frame(text(5, 5, "words"), line, dot)), expected)
 
 
 @few

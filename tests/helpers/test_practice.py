@@ -397,6 +397,19 @@ def test_a_file_read_again_changes_nothing_more(run):
     assert (found["kept"], found["older"], found["unknown"]) == ([], 2, 0)
 
 
+def test_notes_go_with_the_answers_and_never_over_other_notes(run):
+    place, name = "normalization-notebooks/16_practice/your notes", "15_practice/your notes"
+    deck = [card | {"lesson": "16_practice"} for card in cards(a1=None)]
+    assert run("writeAnswers(v[0])", deck) is None
+    once = run("(save(v[1], JSON.stringify('mine')), readAnswers(writeAnswers(v[0]), v[0]))", deck, place)
+    assert (once["kept"], once["notes"]) == ([], 0)
+    assert run("readAnswers(...v).notes", file_of({name: "theirs"}), deck) == 1
+    found = run(
+        "(save(v[2], null), readAnswers(v[0], v[1]))", file_of({name: "theirs", "z/your notes": "x"}), deck, place
+    )
+    assert found["kept"] == [[{"place": place}, "theirs"]] and found["unknown"] == 1
+
+
 def test_answers_of_a_renamed_lesson_are_found(run):
     (card,) = cards(a1=None)
     found = run("readAnswers(...v)", file_of({"15_practice/a1": record()}), [card | {"lesson": "16_practice"}])

@@ -21,7 +21,6 @@ from tests.shared import read as read_notebook
 
 QUESTIONS = {lesson: read_questions(FOLDER / lesson / "questions.toml")[1] for lesson in lesson_names()}
 WIDGETS = FOLDER.parent / "widgets"
-SOURCES = [path for folder in (".", "quiz", "table") for path in sorted((WIDGETS / folder).glob("*.*s"))]
 
 OPTION = '[[question.option]]\ntext = "extra {}"\nwhy = "Because."\n'
 AGAIN = GOOD_FILE.split('title = "Test"')[1]
@@ -308,15 +307,6 @@ def test_markup_is_escaped_in_the_html_twin(show):
     Tags().feed(twins(show(text.replace('kind = "check"', f'kind = "check"\ncode = "</pre>{evil}"')))[1])
     allowed = {"div", "p", "strong", "code", "pre", "br", "details", "summary"}
     assert found and all(tag in allowed and not attrs for tag, attrs in found)
-
-
-def test_the_browser_side_only_reads_model_and_palette():
-    defined = set(re.findall(r"(--nn-[\w-]+):", theme.css_variables()))
-    for path in SOURCES:
-        source = path.read_text(encoding="utf-8")
-        assert set(re.findall(r"\bmodel\.(\w+)", source)) <= {"get", "widget_manager"}, path.name
-        assert re.findall(r"#[0-9a-fA-F]{3,8}\b|(?:rgb|hsl)a?\(|--jp-[a-z-]*color", source) == [], path.name
-        assert set(re.findall(r"var\((--nn-[\w-]+)", source)) <= defined, path.name
 
 
 # The code of the widgets, which a notebook holds once for each kind

@@ -47,14 +47,6 @@ def test_a_palette_change_reaches_every_picture(monkeypatch, draw):
     assert shows(after, OTHER) and not shows(after, "#0077BB")
 
 
-def test_a_color_map_is_made_from_the_palette(monkeypatch):
-    monkeypatch.setitem(theme.PALETTE, "orange", OTHER)
-    plt.close(new_figure()[0])
-    colors = plt.colormaps["orange_blue"]
-    for place, color in ((0.0, OTHER), (1.0, theme.PALETTE["blue"]), (0.5, theme.PAPER["pale"])):
-        np.testing.assert_allclose(colors(place)[:3], to_rgb(color), atol=0.02)
-
-
 def test_every_shade_is_a_variable_of_widgets_and_pages(monkeypatch):
     for shades in (f"{dark}{name}" for name in ("PALETTE", "WORDS", "PAPER", "FILLS") for dark in ("", "DARK_")):
         for key in getattr(theme, shades):

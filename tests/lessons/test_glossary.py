@@ -63,9 +63,3 @@ def test_the_glossary_is_sorted_and_its_links_work():
     anchors = {term.words[0].replace(" ", "-") for term in TERMS}  # as JupyterLab makes them of a heading
     text = "\n".join(cell.source for lesson in LESSONS for cell in read(lesson).cells if cell.cell_type == "markdown")
     assert set(re.findall(r"\(glossary\.md#([^)]+)\)", text)) <= anchors
-
-
-def test_a_term_that_comes_too_early_is_found():
-    early = Term(["Welford"], "06_epsilon_and_float16.ipynb")
-    assert uses(early, "as welford's method") and not uses(early, "nothing of the kind")
-    assert introduces(early, "which is *Welford's method*") and not introduces(early, "Welford's method")

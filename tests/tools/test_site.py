@@ -168,9 +168,3 @@ def test_other_pages_show_what_lessons_show(tmp_path):
 def test_a_page_cell_missing_in_lessons_says_so(tmp_path):
     with pytest.raises(build_site.LessonError, match="'landing'"):
         build_site.other_page("landing", [lesson()], build_site.is_playground, tmp_path)
-
-
-def test_the_landing_page_names_existing_ways_in():
-    known = {"lessons": [lesson()], "results": [], "shown": "", "state": "", "megabytes": 1}
-    two, three = (build_site.fill("landing.md", run=run, **known) for run in ("", "run/"))
-    assert "Run in the browser" not in two and "**Run in the browser.**" in three

@@ -40,6 +40,8 @@ COVER = """<details class="answer {}">
 DEEPER = """<details class="deeper">
 <summary><span class="closed">Open this part</span><span class="opened">Close it</span></summary>"""
 END_OF_FOLD = "</details>"
+# Where a learner writes into the cell, a page has a box, whose text host.js keeps; without scripts nobody would.
+NOTES = '<label class="notes">Your answer:<textarea data-notes="{}" rows="6" disabled></textarea></label>'
 
 
 def markdown(source):
@@ -50,7 +52,7 @@ def markdown(source):
 # Pages
 
 
-def for_myst(cell):
+def for_myst(cell, lesson):
     """A prepared cell as myst-nb shall read it: with the tags and words by which it folds code, with links to pages."""
     source, tags = text(cell["source"]), tags_of(cell)
     if cell["cell_type"] == "code":
@@ -63,6 +65,9 @@ def for_myst(cell):
     # JupyterLab keeps capitals in the name of a heading, Sphinx does not.
     source = re.sub(r"(?<=glossary\.md#)[\w-]+", lambda entry: entry[0].lower(), source)
     source = re.sub(r'(href="\d\d_\w+)\.ipynb', r"\1.html", source)
+    source = source.replace("; double-click the cell below to write", "")
+    if "notes" in tags:
+        source = source.replace("*Your answer:*", NOTES.format(lesson))
     return markdown(source) | {"metadata": {"tags": tags}}
 
 
@@ -96,7 +101,7 @@ def lesson_page(lesson, pictures, repository="", run=""):
     """The notebook as myst-nb shall read it, with its head, and with what its widgets hold on the page itself."""
     cells, models = prepared(lesson.nb, lesson.name, pictures)
     cells = [cell | {"source": with_place(text(cell["source"]), lesson.core)} for cell in cells]
-    cells = with_deeper_closed(with_covers([for_myst(cell) for cell in cells]))
+    cells = with_deeper_closed(with_covers([for_myst(cell, lesson.name) for cell in cells]))
     facts = next((k for k, cell in enumerate(cells) if cell["source"] == lesson.facts), 0)
     cells.insert(facts + 1, markdown(head(lesson.name, repository, run, lite.megabytes(lesson.nb))))
     metadata = {key: value for key, value in lesson.nb["metadata"].items() if key != "widgets"}

@@ -1,7 +1,7 @@
 // What the answers say of whole lessons: what was answered, missed, is due; and the file that carries them elsewhere.
 // The practice, the progress and the reading site have this in common. Nothing here touches the page.
 
-import { complete, hasChanged, load, parse, placeOf, renamed, today } from "../answers.js";
+import { complete, hasChanged, load, PLACE, parse, placeOf, read, renamed, today } from "../answers.js";
 
 const FORMAT = "normalization-notebooks answers";
 const VERSION = 1;
@@ -83,12 +83,20 @@ export function follow(show, signal) {
   show();
 }
 
-// All answers as the text of a file.
+/** What is written under "Your notes" of a lesson's page, as JSON of the text. No question has a key with a space. */
+export const NOTES = "your notes";
+
+/** @param {Card[]} cards */
+const namesOfNotes = (cards) => new Set(cards.map(({ lesson }) => `${lesson}/${NOTES}`));
+
+// All answers and notes as the text of a file, or null if there are none.
 /** @param {AnsweredCard[]} cards */
 export function writeAnswers(cards) {
-  const answered = cards.filter(({ record }) => record);
-  const answers = answered.map(({ lesson, question, record }) => [`${lesson}/${question.key}`, record]);
-  const file = { format: `${FORMAT} ${VERSION}`, saved: today(), answers: Object.fromEntries(answers) };
+  const answers = cards.map(({ lesson, question, record }) => [`${lesson}/${question.key}`, record]);
+  for (const name of namesOfNotes(cards)) answers.push([name, read(load(`${PLACE}/${name}`))]);
+  const given = answers.filter(([, answer]) => answer);
+  if (!given.length) return null;
+  const file = { format: `${FORMAT} ${VERSION}`, saved: today(), answers: Object.fromEntries(given) };
   return JSON.stringify(file, null, 1);
 }
 
@@ -96,7 +104,8 @@ export function writeAnswers(cards) {
 export const problem = (why) => new Error(`${why}: choose a file that was saved here with "Save my answers".`);
 
 // The records of such a text that are to be kept, as [card, record], and how many are not: `older` than what is here or
-// the same, `changed` since, or `unknown`, of no question here. Throws an Error whose message says what is wrong.
+// the same, or `unknown`, of no question here or of one that has changed. A note is kept where there is none, else it
+// counts as `notes`. Throws an Error whose message says what is wrong.
 /** @param {string} text @param {AnsweredCard[]} cards */
 export function readAnswers(text, cards) {
   let file = null;
@@ -112,9 +121,15 @@ export function readAnswers(text, cards) {
   const broken = typeof answers !== "object" || answers === null || Array.isArray(answers);
   if (broken) throw problem("The answers in this file are broken");
   const byName = new Map(cards.map((card) => [`${card.lesson}/${card.question.key}`, card]));
-  /** @type {{ kept: [AnsweredCard, Answer][], older: number, unknown: number }} */
-  const found = { kept: [], older: 0, unknown: 0 };
+  /** @type {{ kept: [{ place: string }, Answer | string][], older: number, unknown: number, notes: number }} */
+  const found = { kept: [], older: 0, unknown: 0, notes: 0 };
   for (const [name, answer] of Object.entries(answers)) {
+    const place = `${PLACE}/${renamed(name)}`;
+    if (typeof answer === "string" && namesOfNotes(cards).has(renamed(name))) {
+      if (!load(place)) found.kept.push([{ place }, answer]);
+      else if (read(load(place)) !== answer) found.notes += 1;
+      continue;
+    }
     const card = byName.get(renamed(name));
     const record = card ? complete(answer, card.question) : null;
     const merged = card && record && merge(card.record, record);

@@ -94,9 +94,9 @@ export function filing(cards, taken) {
 
 /** @param {Card[]} cards */
 function saveFile(cards) {
-  const answers = withAnswers(cards);
-  if (!answers.some(({ record }) => record)) return "There is no answer to save yet.";
-  const file = new Blob([writeAnswers(answers)], { type: "application/json" });
+  const answers = writeAnswers(withAnswers(cards));
+  if (!answers) return "There is no answer to save yet.";
+  const file = new Blob([answers], { type: "application/json" });
   const href = URL.createObjectURL(file);
   Object.assign(make("a"), { download: `normalization-answers-${today()}.json`, href }).click();
   setTimeout(() => URL.revokeObjectURL(href), 60000);
@@ -108,9 +108,10 @@ async function takeIn(file, cards) {
   if (file.size > LARGEST_FILE) throw problem("This file is too large to hold answers of these lessons");
   const text = await file.text().catch(() => Promise.reject(problem("This file cannot be read")));
   // The answers of this moment: another tab may have written some while the file was read.
-  const { kept, older, unknown } = readAnswers(text, withAnswers(cards));
+  const { kept, older, unknown, notes } = readAnswers(text, withAnswers(cards));
   for (const [{ place }, record] of kept) save(place, JSON.stringify(record));
   const parts = [`${some(kept.length, "answer")} loaded`];
+  if (notes) parts.push(`${some(notes, "note")} left out, because you have written another here`);
   if (older) parts.push(`${older} left out, because yours here are as new or newer`);
   if (unknown) parts.push(`${unknown} left out, because their questions are not here or have changed`);
   return `${parts.join("; ")}.`;

@@ -2,6 +2,8 @@
 // those that the lessons store; a widget with any other in it keeps its still picture or its text. The names of models
 // and of their entries (`_options_labels`, `_dom_classes`) are those of the format in which a notebook stores widgets.
 
+import { followAnswer, load, placeOf, read, save } from "../../../../helpers/widgets/answers.js";
+import { NOTES } from "../../../../helpers/widgets/quiz/lessons.js";
 import { keyOf } from "./sections.js";
 
 const REFERENCE = "IPY_MODEL_";
@@ -209,6 +211,23 @@ function offerToUncoverAll() {
 
 // --------------------------------------------------------------------------------------------------------------------
 
+// What is written under "Your notes" stays in this browser, as answers do.
+function keepNotes() {
+  for (const box of document.querySelectorAll("textarea[data-notes]")) {
+    if (!(box instanceof HTMLTextAreaElement)) continue;
+    const place = placeOf(box.dataset.notes ?? "", NOTES);
+    /** @param {string | null} text */
+    const take = (text) => {
+      const note = read(text) ?? "";
+      if (box.value !== note) box.value = note; // else the cursor would jump
+    };
+    box.addEventListener("input", () => save(place, box.value ? JSON.stringify(box.value) : null));
+    followAnswer(place, take);
+    take(load(place));
+    box.disabled = false;
+  }
+}
+
 // What scrolls must be reachable for the arrow keys.
 function reachScrolling() {
   for (const block of document.querySelectorAll("article pre, article table, div.math")) {
@@ -264,6 +283,7 @@ async function start() {
   const { models, find } = readModels(stored ? JSON.parse(stored) : {});
   openDeeper();
   offerToUncoverAll();
+  keepNotes();
   keepSection();
   for (const place of document.querySelectorAll(".live")) {
     if (!(place instanceof HTMLElement)) continue;

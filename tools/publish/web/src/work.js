@@ -268,8 +268,9 @@ export class Work {
     const cards = withAnswers(cardsOf(globalThis.normalizationLessons));
     const notebooks = Object.keys(files).length;
     const answers = cards.filter(({ record }) => record).length;
-    if (answers) files[ANSWERS] = strToU8(writeAnswers(cards));
-    if (!notebooks && !answers) return this.say("Nothing is saved yet: change a lesson or answer a question first.");
+    const file = writeAnswers(cards);
+    if (file) files[ANSWERS] = strToU8(file);
+    if (!notebooks && !file) return this.say("Nothing is saved yet: change a lesson or answer a question first.");
     download(`normalization-work-${today()}.zip`, new Blob([zipSync(files)], { type: "application/zip" }));
     this.say(`Saved to your browser's downloads: ${some(notebooks, "notebook")} and ${some(answers, "answer")}.`);
   }
