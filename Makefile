@@ -45,9 +45,8 @@ site: .venv/site $(PUBLISH) ## the lessons as web pages in site/, which need no 
 lite: .venv-lite/made ## the lessons to run in a browser, in site/run/ (`make lite site`: with pages that lead there)
 	@$(RUN) -m tools.publish.lite
 
-slides: .venv/site $(PUBLISH) ## a deck for each lesson in site/slides/, and the teacher's pages in teaching/
+slides: .venv/site $(PUBLISH) ## a deck for each lesson in site/slides/; names slides that are too full, where Chromium is
 	@$(RUN) -m tools.publish.slides
-	@$(RUN) -m tools.publish.teaching
 
 bundle: tools/author/bundle/node_modules ## check the JavaScript of widgets and pages, and bundle it
 	@cd tools/author/bundle && npm run --silent format && npm run --silent types && npm run --silent build

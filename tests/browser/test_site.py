@@ -62,6 +62,14 @@ def open_all(page):
     page.evaluate("document.querySelectorAll('details').forEach((e) => (e.open = true))")
 
 
+def test_a_printed_recap_is_the_handout(visit):
+    page = visit(f"{LESSON}.html#recap")
+    page.emulate_media(media="print")
+    assert page.locator("article h2 >> visible=true").count() == 1
+    assert page.locator("#recap table, #recap .katex-display >> visible=true").count() >= 1
+    assert len(re.findall(rb"/Type\s*/Page\b(?!s)", page.pdf(format="A4"))) == 1
+
+
 # ------------------------------------------------------------------------------------------------ alive
 
 

@@ -118,7 +118,7 @@ def test_answers_are_kept_by_one_module_only():
     sources = [path for folder in ("helpers", "tools") for path in (ROOT / folder).rglob("*.js")]
     ours = [path for path in sources if not {"node_modules", "bundle", "static"} & set(path.parts)]
     storing = {path.name for path in ours if re.search(r"localStorage\.\w+Item", path.read_text(encoding="utf-8"))}
-    assert len(ours) > 15 and storing == {"answers.js", "deck.js"}, "the deck keeps light or dark"
+    assert len(ours) > 15 and storing == {"answers.js"}
 
 
 def test_progress_is_sent_no_texts(practice):

@@ -18,7 +18,7 @@ from tests.shared import LESSONS, ROOT, every_lesson, is_hidden, printed, read
 from tools.author.record import VIEW, WIDGET_STATE, is_group, normalize, notebook_bytes
 from tools.lessons import CLOSING, Lesson, LessonError, counts_of, minutes_of, tags_of
 
-MAX_KILOBYTES = 400
+MAX_KILOBYTES = 410  # of which 8 are the marks of slides
 MAX_CORE_MINUTES = 45
 LONGER_CORES = {"09": 60}
 STEP_OF_MINUTES = 5  # stated minutes are rounded up to a multiple of it
@@ -143,6 +143,15 @@ def parts(page):
         (not has_picture, f"show a picture in the first {CELLS_TO_A_PICTURE} code cells"),
         *((after > before + 1, f"heading '{words}': leave out no level") for before, (after, words) in steps),
     )
+
+
+def discussions(page):
+    """What the slides ask a class in each numbered section; formulas are not typeset there."""
+    for part in page.lesson.parts:
+        words = part.metadata.get("discussion", {})
+        is_asked = words.get("question") and words.get("good_answer") and "$" not in str(words)
+        if part.level == 2 and part.title[0].isdigit() and not is_asked:
+            yield f"heading '{part.title}': give its metadata a discussion, with question and good_answer, without $"
 
 
 def nothing_to_fill_in(page):
@@ -306,6 +315,7 @@ def the_file(page):
 RULES = [
     title_and_goals,
     parts,
+    discussions,
     nothing_to_fill_in,
     short_code,
     folded_code,

@@ -23,6 +23,7 @@ from pathlib import Path
 import nbformat
 
 from tools.lessons import ROOT, VIEW, write_atomically
+from tools.marks import write_marks
 
 CELL_TIMEOUT = 120  # seconds; the lessons' own budget is 2 s a cell, this only ends a cell that hangs
 KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
@@ -271,6 +272,7 @@ def record(path):
     stored, nb = read_notebook(path), read_notebook(path)
     execute(nb, path.resolve().parent, path.name)
     normalize(nb)
+    write_marks(nb.cells)
     keep_stored(nb, stored)
     data = notebook_bytes(nb)
     if data == path.read_bytes():

@@ -1,1 +1,1 @@
-"""What is made of the lessons: the reading site, slides, the teaching pack."""
+"""What is made of the lessons: the reading site, slides, lessons in a browser."""

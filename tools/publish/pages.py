@@ -1,8 +1,7 @@
-"""What site, slides and teaching pack share: the templates in web/, Markdown with formulas, and the command."""
+"""What site and slides share: the templates in web/, Markdown with formulas, and the command."""
 
 import functools
 import json
-import re
 import shutil
 import sys
 import time
@@ -37,10 +36,6 @@ def reader(formula, **options):
     parser = MarkdownIt("commonmark", options).enable("table")
     rendered = {"renderer": lambda words, how: formula(words, how["display_mode"])}
     return parser.use(dollarmath_plugin, **rendered)
-
-
-def without_links(words):
-    return re.sub(r"\[([^\]]+)\]\([^)]+\)", r"\1", words)
 
 
 def need_packages(*names):

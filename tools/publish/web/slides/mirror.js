@@ -1,10 +1,9 @@
-// The deck and the slides inside the speaker's window show the same: controls, committed answers, votes. A deck inside
-// the speaker's window knows the one on the projector as the opener of its parent; the other way round, whoever has
-// spoken once is answered. No storage is needed, so it works for files and for ?fresh.
+// The deck and the slides inside the speaker's window show the same: controls, committed answers, votes, what is left
+// out. A deck inside the speaker's window knows the one on the projector as the opener of its parent; the other way
+// round, whoever has spoken once is answered. No storage is needed, so it works for files and for ?fresh.
 
+import { takeSkipped } from "./skip.js";
 import { takeVotes } from "./vote.js";
-
-/** @typedef {{control: number, value: string, checked: boolean, index: number}} ToldControl */
 
 /** @type {Set<MessageEventSource>} */
 const listeners = new Set();
@@ -20,26 +19,25 @@ export function tellOthers(message, except = null) {
   }
 }
 
-const CONTROLS = ".live :is(input, select, button)";
+/** @param {string} slide */
+const controlsOf = (slide) => [...document.querySelectorAll(`#${CSS.escape(slide)} .live :is(input, select, button)`)];
 
 /** @param {Event} event */
 function shareControl({ target, type }) {
-  const control = target instanceof Element ? target.closest(CONTROLS) : null;
-  if (!control || control.matches("button") !== (type === "click")) return;
-  const { value, checked, selectedIndex: index } = /** @type {any} */ (control);
-  tellOthers({ control: [...document.querySelectorAll(CONTROLS)].indexOf(control), value, checked, index });
+  const moved = target instanceof Element ? target.closest("input, select, button") : null;
+  if (!moved || moved.matches("button") !== (type === "click")) return;
+  const slide = moved.closest("section")?.id ?? "";
+  const control = controlsOf(slide).indexOf(moved);
+  const { value, checked, selectedIndex } = /** @type {any} */ (moved);
+  if (control >= 0) tellOthers({ slide, control, set: { value, checked, selectedIndex } });
 }
 
-/** @param {ToldControl} told */
-function takeControl({ control: place, value, checked, index }) {
-  const control = document.querySelectorAll(CONTROLS)[place];
+/** @param {{slide: string, control: number, set: object}} told */
+function takeControl({ slide, control: place, set }) {
+  const control = controlsOf(slide)[place];
   if (control instanceof HTMLButtonElement) return control.click();
-  if (control instanceof HTMLSelectElement) control.selectedIndex = index;
-  else if (control instanceof HTMLInputElement && ["radio", "checkbox"].includes(control.type))
-    control.checked = checked;
-  else if (control instanceof HTMLInputElement) control.value = value;
-  control?.dispatchEvent(new Event("input", { bubbles: true }));
-  control?.dispatchEvent(new Event("change", { bubbles: true }));
+  if (control) Object.assign(control, set);
+  for (const type of ["input", "change"]) control?.dispatchEvent(new Event(type, { bubbles: true }));
 }
 
 /** @param {MessageEvent} message */
@@ -48,7 +46,8 @@ function hear({ data, source }) {
   listeners.add(source);
   mirroring = true;
   if ("control" in data) takeControl(data);
-  if ("vote" in data) takeVotes(data);
+  if ("votes" in data) takeVotes(data);
+  if ("skipped" in data) takeSkipped(data.skipped);
   mirroring = false;
   if (!projector) tellOthers(data, source); // from one window of the speaker to the other
 }

@@ -5,10 +5,14 @@ declare var lessonsKernel: string;
 
 declare const Reveal: {
   initialize(options: object): Promise<void>;
-  next(): void;
-  prev(): void;
   on(name: string, listener: () => void): void;
+  slide(h: number, v: number): void;
+  sync(): void;
+  isOverview(): boolean;
   getCurrentSlide(): Element;
+  getIndices(slide: Element): { h: number; v: number };
+  getSlidePastCount(slide: Element): number;
+  getTotalSlides(): number;
   togglePause(): void;
   addKeyBinding(binding: { keyCode: number; key: string; description: string }, action: () => void): void;
 };
