@@ -15,12 +15,7 @@ LESSON, LONG, TABLES = "02_batch_dependence", "06_epsilon_and_float16", "14_choo
 READY = "document.documentElement.dataset.deck == 'ready'"
 SMALLEST = 20  # pixels of a letter on a slide of 1280 x 720
 SMALL_BY_NATURE = ".katex, .mark.cells, .explorer-play, .hint, .practice, .filter-table, option"
-TOO_TALL = {
-    "07_group_and_instance_norm",
-    "09_backward_pass",
-    "12_bug_gallery",
-    "14_choosing_a_norm",
-}  # the build names them
+TOO_TALL = ("07", "09", "12", "14")  # a slide of each; the build names them
 PAGES = re.compile(rb"/Type\s*/Page\b(?!s)")
 SLIDE = "section.present:not(.stack)"
 every_example = pytest.mark.parametrize("lesson", [path.stem for path in EXAMPLES])
@@ -100,7 +95,7 @@ def test_slides_hold_everything_at_readable_size(present, lesson):
     page = present(lesson, "?fresh")
     assert page.locator(".live:not([data-alive])").count() == 0
     assert page.evaluate(PROBLEMS, [SMALLEST, SMALL_BY_NATURE]) == []
-    assert page.locator("[data-too-tall]").count() <= (lesson in TOO_TALL)
+    assert page.locator("[data-too-tall]").count() <= (lesson[:2] in TOO_TALL)
 
 
 def test_the_command_names_a_slide_that_is_too_tall(tmp_path, monkeypatch, capsys):

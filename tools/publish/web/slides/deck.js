@@ -11,9 +11,9 @@ import { countHand, nextStage, setUpVotes, showVotes, takeHandBack } from "./vot
 
 /** @param {HTMLElement} fit */
 function isTooLarge(fit) {
-  const room = fit.parentElement?.getBoundingClientRect().height ?? 0;
+  const frame = fit.parentElement ?? fit; // it is not zoomed, so all browsers measure it alike
   const parts = [fit, ...fit.querySelectorAll("pre, table, .katex-display, .explorer")];
-  return fit.getBoundingClientRect().height > room + 0.5 || parts.some((one) => one.scrollWidth > one.clientWidth + 1);
+  return frame.scrollHeight > frame.clientHeight || parts.some((one) => one.scrollWidth > one.clientWidth + 1);
 }
 
 /** Whether a picture's letters are too small. @param {HTMLElement} fit */
