@@ -5,7 +5,6 @@ import numpy as np
 from ...exercises import Exercise, Says, case
 from ...exercises.shared import AFFINE_FIRST, CANCELS, RMS_NORM, affine_case
 
-ONE_PASS = Says(CANCELS, wrong_anyhow="large mean")
 # The smallest x for cases worked by hand: its variance is 3e-5, with the usual eps 4e-5, so it becomes -HALF and HALF.
 PAIR, HALF = np.sqrt(3e-5) * np.array([-1.0, 1.0]), np.sqrt(3 / 4)
 
@@ -68,7 +67,6 @@ def my_group_norm(x, groups, gamma, beta, eps=1e-5):
         "+ n = x.shape[1] // groups; gamma, beta = np.repeat(gamma[:groups], n), np.repeat(beta[:groups], n)": (
             "you gave a whole group one gamma and one beta; each channel has its own"
         ),
-        "[:, None, None] -2->": "your gamma and beta line up with W, the last axis; they belong to the channels",
         "groups, -1) -> groups, -1, *x.shape[2:])\naxis=-1 -2-> axis=2": (
             "you averaged over channels only, pixel by pixel; a group shares one mean over all its pixels"
         ),
@@ -80,7 +78,9 @@ def my_group_norm(x, groups, gamma, beta, eps=1e-5):
         "(rows - mean) / np.sqrt(var + eps) -> rows / np.sqrt((rows**2).mean(axis=-1, keepdims=True) + eps)": RMS_NORM,
         "+ x = gamma[:, None, None] * x + beta[:, None, None]\n[:, None, None] * y + beta[:, None, None] ->\n"
         "return gamma -> return y": AFFINE_FIRST,
-        "rows.var(axis=-1, keepdims=True) -> (rows**2).mean(axis=-1, keepdims=True) - mean**2": ONE_PASS,
+        "rows.var(axis=-1, keepdims=True) -> (rows**2).mean(axis=-1, keepdims=True) - mean**2": Says(
+            CANCELS, wrong_anyhow="large mean"
+        ),
     },
 )
 
@@ -136,15 +136,9 @@ def my_adain(content, style, eps=1e-5):
     mistakes={
         "+ content, style = style, content": "content and style have changed places: the picture comes from content",
         "np.sqrt(style_var + eps) * x_hat + style_mean -> x_hat": "you normalized content, but style does nothing yet",
-        "* x_hat + style_mean -> * (x_hat + style_mean)": "you added the mean of style first; scale first, then shift",
-        "np.sqrt(style_var + eps) * x_hat + style_mean -> style_mean * x_hat + np.sqrt(style_var + eps)": (
-            "mean and standard deviation of style have changed places: the mean is added"
-        ),
         "axis=(1, 2) -4-> axis=None": "your statistics run over all channels; each channel has its own",
         "axis=(1, 2) -4-> axis=0": "you averaged over the channels of a pixel; average over the pixels",
-        "axis=(1, 2) -4-> axis=2": "you averaged over the last axis only; every row of pixels has its own mean",
         "np.sqrt(style_var + eps) * x_hat -> content - mean": "you moved the means but kept the spread of content",
-        "content.var(axis=(1, 2), keepdims=True) -> (content**2).mean(axis=(1, 2), keepdims=True) - mean**2": ONE_PASS,
     },
 )
 
@@ -203,8 +197,6 @@ def my_weight_standardize(w, gain, eps=1e-5):
         "(rows - mean) / np.sqrt(var + eps) -> rows / np.sqrt((rows**2).sum(axis=1, keepdims=True) + eps)": (
             "you divided by the length of the weights and subtracted no mean; that is weight norm"
         ),
-        "(rows - mean) / np.sqrt(var + eps) -> rows / np.sqrt((rows**2).mean(axis=1, keepdims=True) + eps)": RMS_NORM,
-        "rows.var(axis=1, keepdims=True) -> (rows**2).mean(axis=1, keepdims=True) - mean**2": ONE_PASS,
     },
 )
 
