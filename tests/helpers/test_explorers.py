@@ -339,7 +339,6 @@ def test_in_a_notebook_the_sentence_stands_alone():
     ("limit", "needed", "message"),
     [
         ("MAX_POSITIONS", 6, "6 slider positions, expected at most 5"),
-        ("MAX_NUMBERS", 12, "over 11 numbers at a = 2, b = 3"),
         ("MAX_BYTES", 20, "frames of 20 bytes, expected at most 19"),  # 2 x 6 row numbers, 2 + 6 codes of a byte
     ],
 )

@@ -178,7 +178,6 @@ def test_fingerprints_change_with_questions_but_not_explanations(read):
     assert read(swapped)[1][0]["mark"] != mark()
 
 
-ASKED, GUESSED = (f'kind = "{kind}"\ngiveaway =' for kind in ("check", "prediction"))
 BROKEN = [
     ('title = "Test"', "", 'title = "..." must be text'),
     ('title = "Test"', 'title = "Test"\nauthor = "me"', "unknown field 'author'; the fields here are title, question$"),
@@ -191,11 +190,6 @@ BROKEN = [
     ('prompt = "What is `1 < 2`?"', 'prompt = "  "', "prompt = .* must be text between quotes and not empty"),
     ('prompt = "What is `1 < 2`?"', 'prompt = "What is `1?"', "prompt has a backtick without a partner"),
     ('prompt = "What is `1 < 2`?"', 'prompt = "x"\ncode = 3', "code = .* must be text between quotes"),
-    ('kind = "check"', f"{ASKED} ['x']", r"question 1 \(one\): giveaway belongs to predictions; take it out"),
-    *[
-        ('kind = "check"', f"{GUESSED} {bad}", r"question 1 \(one\): giveaway must be a list of regular expressions")
-        for bad in ("'x'", [], [1], ["x", ""], ["("])
-    ],
     *[('why = "Numbers compare."', bad, r"\(one\), option 3: why = ") for bad in ("", 'why = ""', "why = true")],
     ('why = "Numbers compare."', 'why = "x"\nscore = 2', "option 3: unknown field 'score'"),
     ('text = "An error"', "", "option 3: text = "),

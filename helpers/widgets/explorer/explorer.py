@@ -20,7 +20,6 @@ from .picture import draw_png
 
 MAX_BYTES = 200_000  # of one explorer's frames, so that a notebook stays small enough to share
 MAX_POSITIONS = 5_000
-MAX_NUMBERS = 5_000_000  # in all frames together before equal ones are merged, so that the kernel's memory is safe
 LARGEST = 1e38  # what float32, in which frames are sent, still holds
 _NUMBERS = int | float | np.integer | np.floating
 
@@ -71,14 +70,11 @@ class Explorer(widgets.VBox):
         self.compute, self.caption = compute, caption
         named = {} if start is None else start
         self._start = dict.fromkeys(self.sliders, 0) | _read_position(named, self.sliders, "start")
-        frames, texts, count = [], [], 0
+        frames, texts = [], []
         for position, where in zip(self.positions(), _positions_in_words(self.sliders), strict=True):
             frames.append(_compute_frame(compute, position, where))
             texts.append(_compute_caption(caption, position, where))
             _check_frame(frames[-1], frames[0], where, len(self.panels), self.sliders)
-            count += sum(array.size for mark in frames[-1] for array in mark.arrays.values())
-            if count > MAX_NUMBERS:
-                raise ExplorerError(f"over {MAX_NUMBERS:,} numbers at {where}; draw fewer or use fewer values")
         self.marks = _stack(frames)
         self.captions, self._caption_of = _unique(texts)
         self._spec = lay_out_widths(self.panels, self.marks, height)
@@ -184,8 +180,6 @@ def _read_sliders(sliders):
         raise ExplorerError("expected a dict of 1 to 4 sliders, {name: values}")
     read = {}
     for name, values in sliders.items():
-        if not isinstance(name, str) or not name.strip():
-            raise ExplorerError(f"a slider is named {name!r}, expected a word, an argument of compute")
         if isinstance(values, dict):
             options = {str(label): value for label, value in values.items()}
         else:

@@ -14,14 +14,9 @@ def feature_bars(values, *, levels=None, dragged=None, color="blue", panel=0):
               explorer needs both: the number of the dragged feature, and what it is changed to.
     color, panel: as for `bars`
 
-    Returns a list of marks. Raises ValueError if values has no feature or is no vector, or dragged is none of its
-    features.
+    Returns a list of marks.
     """
     values = np.asarray(values, dtype=float)
-    if values.ndim != 1 or not values.size:
-        raise ValueError(f"feature_bars: expected values of shape (d,), got {values.shape}")
-    if dragged is not None and dragged not in range(values.size):
-        raise ValueError(f"feature_bars: dragged is {dragged!r}, expected None or 0 to {values.size - 1}")
     edges = np.arange(values.size + 1) - 0.5
     marks = [bars(edges, values, color=color, panel=panel)]
     for label, height in (levels or {}).items():

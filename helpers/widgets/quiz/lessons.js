@@ -108,18 +108,13 @@ export const problem = (why) => new Error(`${why}: choose a file that was saved 
 // counts as `notes`. Throws an Error whose message says what is wrong.
 /** @param {string} text @param {AnsweredCard[]} cards */
 export function readAnswers(text, cards) {
-  let file = null;
-  try {
-    file = JSON.parse(text);
-  } catch {
-    throw problem("This file cannot be read as JSON");
-  }
+  const file = read(text);
   const [, version] = String(file?.format).match(`^${FORMAT} (\\d+)$`) ?? [];
-  if (!version) throw problem("This file holds no answers of these lessons");
+  const answers = version && file.answers;
+  if (!answers || typeof answers !== "object" || Array.isArray(answers)) {
+    throw problem("This file holds no answers of these lessons");
+  }
   if (Number(version) > VERSION) throw problem("This file was saved by a newer version of these lessons");
-  const { answers } = file;
-  const broken = typeof answers !== "object" || answers === null || Array.isArray(answers);
-  if (broken) throw problem("The answers in this file are broken");
   const byName = new Map(cards.map((card) => [`${card.lesson}/${card.question.key}`, card]));
   /** @type {{ kept: [{ place: string }, Answer | string][], older: number, unknown: number, notes: number }} */
   const found = { kept: [], older: 0, unknown: 0, notes: 0 };

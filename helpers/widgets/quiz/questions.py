@@ -124,8 +124,6 @@ def _question(entry, where):
     kind = _text(entry, "kind", where)
     if kind not in ("prediction", "check"):
         raise ValueError(f"{where}: kind must be 'prediction' or 'check', got {kind!r}")
-    if "giveaway" in entry:
-        _check_giveaway(entry["giveaway"], kind, where)
 
     options = _tables(entry, "option", "question.option", where)
     for number, option in enumerate(options, 1):
@@ -146,19 +144,6 @@ def _question(entry, where):
     asked = json.dumps([question["prompt"], question.get("code"), texts, [right.index(True)]])
     mark = hashlib.sha256(asked.encode()).hexdigest()[:8]
     return question | {"options": texts, "whys": whys, "right": right.index(True), "mark": mark}
-
-
-def _check_giveaway(patterns, kind, where):
-    """Patterns for the tests: what would answer the question. They are not sent to the browser."""
-    if kind != "prediction":
-        raise ValueError(f"{where}: giveaway belongs to predictions; take it out of this check")
-    try:
-        if isinstance(patterns, list) and patterns and all(pattern and re.compile(pattern) for pattern in patterns):
-            return
-    except (TypeError, re.error):
-        pass
-    what = "giveaway must be a list of regular expressions such as ['all NaN']"
-    raise ValueError(f"{where}: {what}, got {patterns!r}")
 
 
 def _only_fields(table, allowed, where):

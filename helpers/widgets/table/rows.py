@@ -22,7 +22,6 @@ import tomllib
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parents[2] / "lessons"
-QUOTES = {"checks": ["lesson", "line", "name"], "conclusions": ["held", "lesson", "sentence"]}
 
 
 def read_table(name, folder=FOLDER):
@@ -59,7 +58,7 @@ def named(row, menu, default=()):
 
 def _problems(row, columns, menus, papers):
     """What the format does not allow in a row, in words."""
-    known = {*columns, *menus, *QUOTES, "lessons", "references"}
+    known = {*columns, *menus, "checks", "conclusions", "lessons", "references"}
     yield from (f"unknown field {field!r}; the fields here are {sorted(known)}" for field in sorted(set(row) - known))
     for text in map(row.get, columns):
         if not isinstance(text, str) or not text.strip() or text.count("`") % 2:
@@ -69,9 +68,6 @@ def _problems(row, columns, menus, papers):
         yield from (f"{menu} = {option!r} is not among its options {options}" for option in strangers)
     unknown = sorted(set(row.get("references", [])) - set(papers))
     yield from (f"there is no [reference.{key}]; add it with author, year and url" for key in unknown)
-    for kind, fields in QUOTES.items():
-        if any(sorted(each) != fields for each in row.get(kind, [])):
-            yield f"each of its {kind} must have {fields}"
     lessons = [lesson for lesson in _said(row) if not re.fullmatch(r"\d\d_[a-z0-9_]+", lesson)]
     yield from (f"{lesson!r} names no lesson, expected one such as '04_layer_norm'" for lesson in lessons)
 
