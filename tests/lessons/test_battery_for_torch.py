@@ -286,7 +286,8 @@ def in_process(rank, make, parts, folder):
     module = nn.parallel.DistributedDataParallel(BATTERY.trained(make(), torch.float64))
     found = one_step(module, *parts[rank])
     kept = [buffer.clone() for buffer in module.buffers()]
-    module(parts[rank][0])  # which starts from the buffers of process 0
+    with torch.no_grad():
+        module(parts[rank][0])  # which starts from the buffers of process 0
     torch.save([found, kept, list(module.buffers())], folder / f"{rank}.pt")
     torch.distributed.destroy_process_group()
 
@@ -348,7 +349,8 @@ class GradientByHand(ChannelNorm):
 
     def scale(self, x_hat):
         y = self.gamma.detach()[:, None] * x_hat + self.beta[:, None]
-        y.register_hook(lambda dy: setattr(self.gamma, "grad", (dy * x_hat).sum((0, 2)).detach()))
+        if y.requires_grad:
+            y.register_hook(lambda dy: setattr(self.gamma, "grad", (dy * x_hat).sum((0, 2)).detach()))
         return y
 
 
