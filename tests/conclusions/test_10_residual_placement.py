@@ -170,9 +170,15 @@ def test_smaller_branches_keep_the_stream_small(width, depth, seed):
     return bool(1.5 < run("pre-norm", depth, seed, width, last=depth**-0.5).outputs[depth - 1].var() < 2.6)
 
 
-def alike_after_a_step(place, rate, seed, width, depth):
+def alike_after_a_step(place, rate, seed, width, depth, optimizer=SGD, clip=np.inf):
     net = network(place, depth, seed, width)
-    fit(net, *images(), SGD(net.parameters(), lr=rate), steps=1)
+
+    def clip_gradient(step):
+        length = np.sqrt(sum(np.sum(p.grad**2) for p in net.parameters()))
+        for p in net.parameters():
+            p.grad = p.grad * min(1, clip / length)
+
+    fit(net, *images(), optimizer(net.parameters(), lr=rate), steps=1, on_step=clip_gradient)
     net.forward(images()[0])
     return mean_cosine(net.layers[1].outputs[depth - 1])
 
@@ -184,6 +190,18 @@ def alike_after_a_step(place, rate, seed, width, depth):
 def test_one_step_makes_images_alike_under_post_norm(width, depth, seed):
     pre, post = (alike_after_a_step(place, 0.1, seed, width, depth) for place in ("pre-norm", "post-norm"))
     return bool(pre < 0.95 and post > 0.99)
+
+
+@conclusion(
+    "Clipping makes SGD's first step shorter, and the images less alike after it. Adam undoes clipping.",
+    vary=each(width=[32, 128], depth=[16, 32], seed=range(4)),
+)
+def test_clipping_saves_the_first_step_of_sgd_only(width, depth, seed):
+    tried = [(SGD, 0.1, np.inf), (SGD, 0.1, 1), (Adam, 0.005, np.inf), (Adam, 0.005, 1)]
+    sgd, clipped, adam, adam_clipped = (
+        alike_after_a_step("post-norm", rate, seed, width, depth, optimizer, clip) for optimizer, rate, clip in tried
+    )
+    return bool(clipped < sgd and abs(adam - adam_clipped) < 1e-3)
 
 
 RATES = (0.003, 0.01, 0.03, 0.1, 0.3, 1, 3)
