@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from helpers import RunningStats, batch_norm
+from helpers import SGD, Adam, Linear, RunningStats, accuracy, batch_norm, fit
 from helpers.precision import round_to
 from tests.conclusions.conclusion import conclusion, each
 
@@ -173,3 +173,31 @@ def test_where_a_buffer_stops(momentum, dtype, target):
     bits = {"float16": 10, "bfloat16": 7}[dtype]
     spacing = 2.0 ** (np.floor(np.log2(abs(running))) - bits)
     return bool(momentum * abs(target - running) <= spacing / 2 and abs(running) < abs(target) + spacing)
+
+
+@conclusion(
+    "Buffers belong to one set of weights and one kind of input.",
+    vary=each(optimizer=[SGD, Adam], missing=[0.2, 0.5], sensors=[6, 30], seed=range(3)),
+)
+def test_whose_buffers(optimizer, missing, sensors, seed):
+    rng = np.random.default_rng(seed)
+    (x, kind), (test, its_kind) = (readings(rng, 8, 10, sensors) for _ in range(2))
+    new, new_kind = readings(rng, 8, 10, sensors, shift=20)
+    augmented = x * (rng.random(x.shape) > missing)
+
+    def trained(data, labels, buffers):
+        layer = Linear(sensors, 2, rng=seed)
+        run = optimizer(layer.parameters(), 0.03)
+        fit(layer, normalized(data, buffers), labels, run, steps=300, batch_size=40, rng=seed)
+        return layer
+
+    def normalized(data, buffers):
+        return (data - buffers.mean(axis=0)) / buffers.std(axis=0)
+
+    def right(layer, data, buffers, labels):
+        return accuracy(layer.forward(normalized(data, buffers)), labels)
+
+    layer, frozen = trained(augmented, kind, augmented), trained(new, new_kind, x)
+    lost = right(layer, test, x, its_kind) - right(layer, test, augmented, its_kind)
+    harm = right(frozen, test + 20, x, its_kind) - right(frozen, test + 20, new, its_kind)
+    return bool(lost > 0.05 and harm > 0.2)

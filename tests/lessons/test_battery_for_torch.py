@@ -5,6 +5,7 @@ Needs torch, as `make test-everything` has it: /path/to/python -m pytest tests/l
 
 import importlib.util
 import sys
+import warnings
 from functools import partial
 
 import pytest
@@ -37,7 +38,8 @@ def failed(norm):
     found = set()
     for name, test in TESTS.items():
         try:
-            test(norm)
+            with warnings.catch_warnings(action="ignore"):
+                test(norm)
         except Exception:
             found.add(name.removeprefix("test_"))
     return found
@@ -172,6 +174,30 @@ def swapped(self, mean, var, n):
         self.running_var = 0.1 * self.running_var + 0.9 * var * n / (n - 1)
 
 
+def guarded_for_one(self, mean, var, n):
+    if n != 1:
+        unguarded(self, mean, var, n)
+
+
+class FromMemory(TokenNorm):
+    """Right, but takes the numbers in the order of memory."""
+
+    def forward(self, x):
+        return super().forward(x.as_strided(x.shape, torch.empty(x.shape).stride()))
+
+
+class ByMatrix(TokenNorm):
+    """The mean is a product with a matrix, which autocast runs in 16 bits."""
+
+    def statistics(self, x):
+        mean = x @ torch.full((6, 1), 1 / 6, dtype=x.dtype)
+        return mean, self.root(self.variance(x, mean))
+
+
+def without_beta_if_compiled(self, x_hat):
+    return self.gamma * x_hat if torch.compiler.is_compiling() else TokenNorm.scale(self, x_hat)
+
+
 def one_pass(self, x, mean):
     return x.square().mean(-1, keepdim=True) - mean.square()
 
@@ -198,6 +224,10 @@ WRONG = {
         "other_lengths",
     ),
     "NaN after one value": (ChannelNorm, {"update": unguarded}, "one_value_per_channel"),
+    "NaN after an empty batch": (ChannelNorm, {"update": guarded_for_one}, "an_empty_batch"),
+    "reads memory in order": (FromMemory, {}, "a_batch_with_other_strides"),
+    "a mean by a matrix product": (ByMatrix, {}, "autocast"),
+    "another formula when compiled": (TokenNorm, {"scale": without_beta_if_compiled}, "compiled"),
     "swapped weights": (ChannelNorm, {"update": swapped}, "two_different_batches_then_eval_mode"),
     "the last channel has no gradient": (
         ChannelNorm,
@@ -213,6 +243,10 @@ WRONG = {
 TRUSTED = {TokenNorm: (lambda: nn.LayerNorm(6), TOKENS), ChannelNorm: (lambda: nn.BatchNorm1d(4), {})}
 
 
+def trusted(base):
+    return next(pair for known, pair in TRUSTED.items() if issubclass(base, known))
+
+
 @pytest.mark.parametrize("module", TRUSTED, ids=lambda module: module.__name__)
 def test_a_correct_module_written_by_hand_passes(module):
     make, takes = TRUSTED[module]
@@ -222,14 +256,135 @@ def test_a_correct_module_written_by_hand_passes(module):
 @pytest.mark.parametrize("name", WRONG)
 def test_a_broken_module_is_rejected(name):
     base, replaced, test = WRONG[name]
-    make, takes = TRUSTED[base]
+    make, takes = trusted(base)
     assert test in failed(BATTERY.Norm(type("Broken", (base,), replaced), make, **takes))
 
 
 def test_every_test_is_needed_by_a_broken_module():
     """No test of the battery passes whatever it is given."""
-    caught = [failed(BATTERY.Norm(type("B", (b,), r), TRUSTED[b][0], **TRUSTED[b][1])) for b, r, _ in WRONG.values()]
+    caught = [failed(BATTERY.Norm(type("B", (b,), r), trusted(b)[0], **trusted(b)[1])) for b, r, _ in WRONG.values()]
     assert set().union(*caught) >= {name.removeprefix("test_") for name in TESTS} - {"the_input_is_left_alone"}
+
+
+# ----------------------------------------------------------------------------------------------------
+# Two processes under DistributedDataParallel, with unequal batches. To try a module of your own, copy the battery and
+# this part. It is not in the battery, since no helper of ours starts a program. SyncBatchNorm itself works on GPUs
+# only, so the synchronized norms that are tried are written here.
+
+
+def one_step(module, x, dy):
+    """The outputs, dx, and the gradients of the parameters."""
+    x = x.clone().requires_grad_()
+    y = module(x)
+    y.backward(dy)
+    return y.detach(), x.grad, *(parameter.grad.flatten() for parameter in module.parameters())
+
+
+def in_process(rank, make, parts, folder):
+    torch.set_num_threads(1)
+    torch.distributed.init_process_group("gloo", init_method=f"file://{folder}/start", rank=rank, world_size=2)
+    module = nn.parallel.DistributedDataParallel(BATTERY.trained(make(), torch.float64))
+    found = one_step(module, *parts[rank])
+    kept = [buffer.clone() for buffer in module.buffers()]
+    with torch.no_grad():
+        module(parts[rank][0])  # which starts from the buffers of process 0
+    torch.save([found, kept, list(module.buffers())], folder / f"{rank}.pt")
+    torch.distributed.destroy_process_group()
+
+
+def two_processes(norm, folder, synced):
+    """Outputs and gradients with 5 and 3 samples, against the trusted module; returns what the processes saved."""
+    x, dy = BATTERY.draw(norm), BATTERY.draw(norm, seed=1)
+    parts = list(zip(x.tensor_split([5]), dy.tensor_split([5]), strict=True))
+    torch.multiprocessing.start_processes(in_process, (norm.make, parts, folder), nprocs=2, start_method="fork")
+    saved = [torch.load(folder / f"{rank}.pt") for rank in range(2)]
+    got = [found for found, *_ in saved]
+    each = [(x, dy)] if synced else parts  # synced: the statistics are those of all 8 samples
+    wanted = [one_step(BATTERY.trained(norm.trusted(), torch.float64), *part) for part in each]
+    for k, name in enumerate(("output", "dx")):
+        both, whole = (torch.cat([found[k] for found in each]) for each in (got, wanted))
+        assert torch.allclose(both, whole), name
+    for k, name in enumerate(("dgamma", "dbeta"), 2):
+        average = sum(found[k] for found in wanted) / 2
+        assert all(torch.allclose(found[k], average) for found in got), name
+    return saved
+
+
+class _SumOverProcesses(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        total = x.clone()
+        torch.distributed.all_reduce(total)
+        return total
+
+    @staticmethod
+    def backward(ctx, dy):
+        return _SumOverProcesses.forward(ctx, dy)
+
+
+class SyncedNorm(ChannelNorm):
+    """Batch norm over all processes: they exchange sums and counts."""
+
+    def whole(self, rows):
+        total = torch.cat([rows.sum(0), torch.full((1,), len(rows)).to(rows)])
+        total = _SumOverProcesses.apply(total)
+        return total[:-1] / total[-1]
+
+    def forward(self, x):
+        if not torch.distributed.is_initialized():
+            return super().forward(x)
+        rows = x.movedim(1, -1).reshape(-1, 4)
+        mean = self.whole(rows)
+        x_hat = (x - mean[:, None]) / (self.whole((rows - mean).square())[:, None] + 1e-5).sqrt()
+        return self.scale(x_hat)
+
+
+class MeanOfMeans(SyncedNorm):
+    def whole(self, rows):
+        return _SumOverProcesses.apply(rows.mean(0)) / 2
+
+
+class GradientByHand(ChannelNorm):
+    """The gradient of gamma is computed in a hook, past autograd, so DDP never sees it."""
+
+    def scale(self, x_hat):
+        y = self.gamma.detach()[:, None] * x_hat + self.beta[:, None]
+        if y.requires_grad:
+            y.register_hook(lambda dy: setattr(self.gamma, "grad", (dy * x_hat).sum((0, 2)).detach()))
+        return y
+
+
+TWO = {
+    "batch norm": (ChannelNorm, False, True),
+    "synchronized": (SyncedNorm, True, True),
+    "not synchronized": (ChannelNorm, True, False),
+    "mean of means": (MeanOfMeans, True, False),
+    "a gradient by hand": (GradientByHand, False, False),
+}
+
+
+@pytest.mark.parametrize("name", TWO)
+def test_two_processes(name, tmp_path):
+    make, synced, right = TWO[name]
+    norm = BATTERY.Norm(make, lambda: nn.BatchNorm1d(4))
+    if right:
+        two_processes(norm, tmp_path, synced)
+    else:
+        with pytest.raises(AssertionError, match="^(output|dx|dgamma)"):
+            two_processes(norm, tmp_path, synced)
+
+
+def test_the_running_statistics_differ_until_the_next_forward_pass(tmp_path):
+    """Lesson 12 says so, and that SyncBatchNorm refuses a CPU."""
+    norm = BATTERY.Norm(lambda: nn.BatchNorm1d(4), lambda: nn.BatchNorm1d(4))
+    (_, first, _), (_, second, later) = two_processes(norm, tmp_path, synced=False)
+    assert not torch.allclose(first[0], second[0])
+    mean = BATTERY.draw(norm)[5:].mean((0, 2))
+    torch.testing.assert_close(later[0], 0.9 * first[0] + 0.1 * mean)
+    norm.make = lambda: nn.SyncBatchNorm(4)
+    (tmp_path / "again").mkdir()
+    with pytest.raises(Exception, match="SyncBatchNorm layers only work with GPU modules"):
+        two_processes(norm, tmp_path / "again", synced=True)
 
 
 def test_the_file_runs_under_pytest(tmp_path):

@@ -62,14 +62,14 @@ def results(norm, module, batches, dtype):
     return found
 
 
-def compare(norm, *batches, dtype=torch.float32):
+def compare(norm, *batches, dtype=torch.float32, wrap=lambda module: module):
     """Your module against the trusted one in float64: an error is measured by the largest number of its channel."""
     yours, trusted = trained(norm.make(), dtype), trained(norm.trusted(), torch.float64)
     for mine, other in zip(yours.parameters(), trusted.parameters(), strict=True):
         other.data = mine.data.double().reshape(other.shape)  # the same numbers, rounded to dtype
     batches = [batch.to(dtype) for batch in batches]
     wanted = results(norm, trusted, [batch.double() for batch in batches], dtype)
-    for name, got in results(norm, yours, batches, dtype).items():
+    for name, got in results(norm, wrap(yours), batches, dtype).items():
         assert got.dtype == dtype, f"{name} has dtype {got.dtype}, expected {dtype}"
         assert got.shape == wanted[name].shape, f"{name}: wrong shape"
         off = (got.double() - wanted[name]).abs()
@@ -129,6 +129,30 @@ def test_one_value_per_channel(norm):
     except ValueError:
         pass  # a module may refuse it
     assert module.eval()(draw(norm).float()).isfinite().all(), "eval mode gives NaN afterwards"
+
+
+def test_an_empty_batch(norm):
+    module = norm.make()
+    try:
+        module(draw(norm, axis_0=0).float())
+    except (ValueError, IndexError):
+        pass  # a module may refuse it, as InstanceNorm1d does
+    assert module.eval()(draw(norm).float()).isfinite().all(), "eval mode gives NaN afterwards"
+
+
+def test_a_batch_with_other_strides(norm):  # the same numbers, in another order in memory
+    compare(norm, draw(norm).transpose(0, -1).contiguous().transpose(0, -1))
+
+
+def test_compiled(norm):  # backend="inductor", the default, takes longer and tests the generated code, too
+    torch.compiler.reset()
+    batches = draw(norm), 3 + 2 * draw(norm, seed=1, axis_0=11)
+    compare(norm, *batches, wrap=lambda module: torch.compile(module, backend="aot_eager"))
+
+
+def test_autocast(norm):  # which runs matrix products in 16 bits; a mean must not be one
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        compare(norm, 30 + draw(norm))
 
 
 def test_the_input_is_left_alone(norm):

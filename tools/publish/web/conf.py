@@ -68,11 +68,15 @@ def depart_fold(translator, node):
 
 
 def hide_from_search(app, doctree, docname):
-    """The search finds no hint, no solution, and no code or output that answers a prediction."""
+    """The search finds no hint, no solution, no model answer, and nothing that answers a prediction."""
     for node in doctree.findall(nodes.Element):
-        is_hint = isinstance(node, nodes.raw) and "</details" in node.astext() and "<details" in node.astext()
-        if is_hint or isinstance(node, HideCodeCellNode) or "tag_answer" in node["classes"]:
-            node["classes"].append("no-search")
+        inside = False  # whether this child stands between the two ends of a fold
+        for child in node.children:
+            marks = child.astext() if isinstance(child, nodes.raw) else ""
+            opens, closes = "<details" in marks and 'class="deeper"' not in marks, "</details" in marks
+            if isinstance(child, HideCodeCellNode) or (opens if closes else inside):
+                child["classes"].append("no-search")
+            inside = (inside or opens) and not closes
 
 
 def setup(app):
