@@ -202,7 +202,7 @@ def variation(norm, data, n, seed):
 
 
 @conclusion(
-    "With other samples drawn at random, the variation of batch norm's output falls about like 1/√n.",
+    "With other samples drawn at random, the variation of batch norm's output shrinks as 1/√n.",
     vary=each(data=[normal, colored_digits], small=[4, 8], times=[4, 16], seed=range(4)),
 )
 def test_variation_falls_with_the_root(data, small, times, seed):

@@ -25,7 +25,7 @@ from markupsafe import Markup
 
 from helpers import theme
 from tools.learner import workbook
-from tools.lessons import ROOT, VIEW, LessonError, all_lessons, tags_of, text, waiting_classes, with_place
+from tools.lessons import GOALS, ROOT, VIEW, LessonError, all_lessons, tags_of, text, waiting_classes, with_place
 from tools.publish import lite, slides
 from tools.publish.cells import html_of, prepared, state_on_page
 from tools.publish.pages import PublishError, copy_katex, fill, known_questions, need_packages, run
@@ -102,7 +102,7 @@ def lesson_page(lesson, pictures, repository="", run=""):
     cells, models = prepared(lesson.nb, lesson.name, pictures)
     cells = [cell | {"source": with_place(text(cell["source"]), lesson.core)} for cell in cells]
     cells = with_deeper_closed(with_covers([for_myst(cell, lesson.name) for cell in cells]))
-    facts = next((k for k, cell in enumerate(cells) if cell["source"] == lesson.facts), 0)
+    facts = next((k for k, cell in enumerate(cells) if cell["source"].startswith(GOALS)), 0)
     cells.insert(facts + 1, markdown(head(lesson.name, repository, run, lite.megabytes(lesson.nb))))
     metadata = {key: value for key, value in lesson.nb["metadata"].items() if key != "widgets"}
     cells += [markdown(state_on_page(models))] * bool(models)
