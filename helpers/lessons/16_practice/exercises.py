@@ -96,7 +96,7 @@ MENDED_NETWORK = Exercise(
     given="\n".join(FAULTS.values()),
     cases=_cases,
     mistakes={fix: f"1 of 4 bugs is left; {sentence}" for fix, sentence in CLUMSY.items()},
-    variants=[compiled(edited(MY_MENDED_NETWORK, BY_SUMS.strip()), {})],
+    variants=[lambda *call: compiled(edited(MY_MENDED_NETWORK, BY_SUMS.strip()), {})(*call)],
     # The packet holds 1 and 3: mean 2, variance 1, root 2; then 0 and 2 with mean 1, variance 1. A quarter of that is
     # stored: means 0.5 and 0.25, variances 1. The image: (3 - 0.5)/2 · 2 · 2 = 5, then (5 - 0.25)/2 · 8.
     worked=[(case([[3]], *PACKET, [[ONE] * 3, [2 * ONE, 2 * ONE, 8 * ONE]], momentum=0.75, eps=3), [[19]])],
