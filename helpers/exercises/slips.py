@@ -69,6 +69,7 @@ A * (B + C) -> A * B + C                       # parentheses are missing, so tha
 A / B -> A                                     # a division is missing
 A / B -> A * B                                 # it is multiplied instead of divided
 A / B -> B / A                                 # the quotient is upside down
+A / B -> A // B                                # // rounds down, / does not
 A / B -> A / B**2                              # the divisor is squared
 A * B -> A                                     # a factor is missing
 A * B -> B                                     # a factor is missing
@@ -159,6 +160,7 @@ SPREADS = {
         ("it is divided by n - 1 instead of n", ("A", "np.sum(A, ...) / (np.sum(0 * A + 1, ...) - 1)")),
     ],
 }
+VAGUE = ("a wrong variable is used", "a number is wrong")  # words that need a case beside them
 PAIRS = 3000  # so many are tried
 REDUCTIONS = ("mean", "sum", "var", "std", "max", "min", "any", "all", "norm")
 AXES = ("0", "1", "-1", "-2", "2", "(0, 1)", "(0, 2)", "(1, 2)", "(2, 3)", "(0, 2, 3)", "(1, 2, 3)")
@@ -233,6 +235,7 @@ class Several:
 
     slips: list
     whole: bool  # whether one thought is made at every place where it fits
+    place = "several lines"
 
     @property
     def line(self):
@@ -296,6 +299,7 @@ def _slips(base):
     ranked = []
     for parent, field, index, node, statement in spots:
         place = comments.get(node.lineno) or comments.get(_last_line(statement), "")
+        place = "" if isinstance(node, ast.Tuple) and isinstance(parent, ast.Return) else place
         for rank, kind, new in _changes(node, parent, field, variables):
             if not hasattr(new, "lineno"):
                 new = ast.fix_missing_locations(ast.copy_location(new, node))
@@ -322,7 +326,7 @@ def _comments(text):
     """{line: its comment}, where the comment begins with "the"."""
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
     found = {token.start[0]: token.string.lstrip("# ") for token in tokens if token.type == tokenize.COMMENT}
-    return {line: comment for line, comment in found.items() if comment.startswith("the ")}
+    return {line: comment.partition(":")[0] for line, comment in found.items() if comment.startswith("the ")}
 
 
 def _last_line(statement):
@@ -343,7 +347,12 @@ def _spots(node, statement=None):
     statement = node if isinstance(node, ast.stmt) else statement
     for field, value in ast.iter_fields(node):
         for index, child in enumerate(value) if isinstance(value, list) else [(None, value)]:
-            if isinstance(child, (ast.While, ast.arguments)):  # it might never end; the call stays as it is
+            # a loop might never end; the call stays as it is; _calls changes an axis
+            if isinstance(child, (ast.While, ast.arguments)) or getattr(child, "arg", "") in (
+                "axis",
+                "keepdims",
+                "ddof",
+            ):
                 continue
             if isinstance(child, (ast.expr, ast.stmt)):
                 yield node, field, index, child, child if isinstance(child, ast.stmt) else statement
@@ -356,7 +365,9 @@ def _changes(node, parent, field, variables):
     for rank, (pattern, words, new) in enumerate(_rules()):
         found = {}
         if type(pattern) is type(node) and _fits(pattern, node, found):
-            yield rank, words, _filled(new, found)
+            changed = _filled(new, found)
+            if ".T.T" not in ast.unparse(changed):
+                yield rank, words, changed
     last = len(_rules())
     if isinstance(node, ast.Call):
         yield from ((last, *change) for change in _calls(node))
@@ -411,6 +422,8 @@ def _calls(node):
         if "axis" in keywords:
             yield "all entries are taken at once", with_keywords(axis=None)
             for axis in AXES:
+                if axis == ast.unparse(keywords["axis"].value):
+                    continue
                 yield "another axis is taken", with_keywords(axis=axis)
                 if "keepdims" in keywords:
                     yield "another axis is taken, and it is lost", with_keywords(axis=axis, keepdims=None)
@@ -442,6 +455,8 @@ def _results(node):
     for i in range(len(items)):
         left = items[:i] + items[i + 1 :]
         yield "a result is missing", left[0] if len(left) == 1 else ast.Tuple(left, ast.Load())
+        if i and len(items) > 2:
+            yield "the results stand in another order", ast.Tuple(items[i:] + items[:i], ast.Load())
         for j in range(i):
             swapped = list(items)
             swapped[i], swapped[j] = items[j], items[i]
