@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from ...exercises import Exercise, Says, case
-from ...exercises.shared import CANCELS
+from ...exercises import Exercise, case
 
 ONE, NONE = np.ones(1), np.zeros(1)
 
@@ -53,14 +52,8 @@ def my_update_running_stats(running_mean, running_var, x, momentum=0.1):
             "(1 - momentum) -2-> momentum\nmomentum * batch -2-> (1 - momentum) * batch",
             "(1 - momentum) -2-> momentum\nmomentum * batch -2-> (1 - momentum) * batch\naxis=0, ddof=1 -> axis=0",
         ): "you gave momentum to the old value, as Keras does; in PyTorch it is the weight of the new batch",
-        "axis=0, ddof=1 -> axis=0": "you stored the variance divided by n; PyTorch stores the one divided by n - 1",
-        "x.var(axis=0, ddof=1) -> ((x**2).mean(axis=0) - batch_mean**2) * len(x) / (len(x) - 1)": Says(
-            CANCELS, wrong_anyhow="large mean"
-        ),
-        "return x.mean(axis=0), x.var(axis=0, ddof=1)": (
-            "you returned this batch's statistics; mix them with the old ones"
-        ),
-        "(1 - momentum) -2-> 1 - momentum": "without parentheses 1 - momentum * old multiplies first; it needs (1 - momentum)",
+        "axis=0, ddof=1 -> axis=0": "you stored the variance over n; PyTorch stores the one over n - 1",
+        "return x.mean(axis=0), x.var(axis=0, ddof=1)": "you returned this batch's statistics; mix them with the old ones",
         "(1 - momentum) * running -2-> running": "you did not shrink the old value; the two weights must add up to 1",
         (
             "* batch_var -> * ((x - mean) ** 2).sum(axis=0) / (len(x) - 1)",
@@ -142,14 +135,12 @@ def my_batch_norm_eval(x, gamma, beta, running_mean, running_var, eps=1e-5):
         "running_var[:, None, None] -> x.var(axis=(0, 2, 3), keepdims=True)": (
             "you normalized with the statistics of this batch; that is training mode; eval mode uses running ones"
         ),
-        (
-            "running_var[:, None, None] -> running_var[:, None, None] * (len(x) - 1) / len(x)",
-            "running_var[:, None, None] -> running_var[:, None, None] * (1 - len(gamma) / x.size)",
-        ): "you turned the running variance into a biased one; eval mode uses it as it is stored",
+        "running_var[:, None, None] -> running_var[:, None, None] * (1 - len(gamma) / x.size)": (
+            "you turned the running variance into a biased one; eval mode uses it as it is stored"
+        ),
         ("[:, None, None] -4->", "gamma[:, None, None] -> gamma\nbeta[:, None, None] -> beta"): (
             "vectors of shape (C,) line up with the last axis, W; it goes unnoticed when C equals W"
         ),
-        "[:, None, None] -4-> [:, None]": "you lined up the vectors with H; the channels need two axes after them",
     },
 )
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ...exercises import Exercise, Says, case
-from ...exercises.shared import AFFINE_FIRST, CANCELS, affine_case, affine_cases
+from ...exercises import Exercise, case
+from ...exercises.shared import AFFINE_FIRST, affine_case, affine_cases
 
 
 def _tuple_cases(rng):
@@ -60,9 +60,6 @@ def my_layer_norm_tuple_axes(x, axis, gamma, beta, eps=1e-5):
             "you normalized one axis after the other; all axes of the tuple share one mean and one variance"
         ),
         "+ x = gamma * x + beta\ngamma * (x -> (x\n + beta  # ->  #": AFFINE_FIRST,
-        "x.var(axis=axis, keepdims=True) -> (x**2).mean(axis=axis, keepdims=True) - mean**2": Says(
-            CANCELS, "large mean"
-        ),
     },
 )
 
@@ -100,7 +97,6 @@ def my_channel_layer_norm(x, gamma, beta, eps=1e-6):
         "gamma[:, None, None] * y + beta[:, None, None] -> (gamma * y + beta).reshape(shape)": (
             "reshape gives the right shape but mixes up the entries; move the channels with transpose"
         ),
-        "x.var(axis=1, keepdims=True) -> (x**2).mean(axis=1, keepdims=True) - mean**2": Says(CANCELS, "large mean"),
     },
 )
 

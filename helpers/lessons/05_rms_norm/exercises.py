@@ -147,7 +147,6 @@ def my_fold_gamma(gamma, V, b):
     ],
     mistakes={
         "gamma[:, None] * V -> gamma * V": "you lined up gamma with the columns of V, the outputs; feature i meets row i",
-        "* V, b -> * V, (gamma @ V) * b": "you changed the bias; it is added after gamma has multiplied, so it stays",
         "* V, b -> * V, b + gamma @ V": "you added gamma @ V to the bias, as for a beta; gamma only multiplies",
         "gamma[:, None] * V -> (1 + gamma)[:, None] * V": ONE_MORE,
         "gamma[:, None] * V -> gamma @ V": "you added up the features; multiply the rows of V by gamma instead",

@@ -42,16 +42,10 @@ def my_weight_norm(v, g):
     worked=[(case(np.array([[3.0, 4.0], [0.0, 2.0]]), np.array([10.0, 3.0])), [[6, 8], [0, 3]])],
     mistakes={
         "np.sqrt((v**2).sum(axis=1, keepdims=True)) -> np.linalg.norm(v)": FROBENIUS + "; each row has its own",
-        "g[:, None] -> g\naxis=1, keepdims=True -> axis=1": (
-            "g and the lengths have shape (out,), so they line up with the columns; give them an axis of size 1"
-        ),
+        "g[:, None] -> g\naxis=1, keepdims=True -> axis=1": "g and the lengths line up with the columns; give them an axis of size 1",
         "np.sqrt((v**2).sum(axis=1, keepdims=True)) -> np.linalg.norm(v, 2)": (
             "you divided by the largest singular value of v; that is spectral norm, here each row has its own length"
         ),
-        "return g[:, None] * (v - v.mean(axis=1, keepdims=True)) / v.std(axis=1, keepdims=True)": (
-            "you standardized the rows, as layer norm does with activations; weight norm only sets their length"
-        ),
-        "g[:, None] * v -> g @ v": "your @ multiplies and sums; here every row is multiplied by its own g, with *",
     },
 )
 
@@ -134,7 +128,7 @@ def my_power_iteration(w, u, n_iter):
         "sigma = -> u = u / np.linalg.norm(u); v = v / np.linalg.norm(v); sigma =": (
             "you scale the vectors only after the loop; by then a huge w has overflowed; scale after every product"
         ),
-        "u @ w @ v -> v @ w.T @ w @ v": "your sigma belongs to W transposed times W: take its square root",
+        "w.T @ u -> w @ u\nw @ v  # the product -> w.T @ v  # the product": "w and w.T have changed places: w.T takes u to v",
         "u @ w @ v -> np.linalg.norm(w)": "your sigma is the Frobenius norm; the task asks for the largest stretch",
         "u @ w @ v -> np.linalg.norm(w, 2)": "your sigma is the exact one; estimate it from your own u and v",
         """def my_power_iteration(w, u, n_iter):
@@ -204,8 +198,13 @@ def my_spectral_norm(w, u):
         "sigma, u, _ -> sigma, _, u": "you return v in the place of u; the next step needs one entry per row of w",
         "/ sigma -> / np.linalg.norm(w)": FROBENIUS + "; it is too large, divide by sigma",
         "/ sigma -> / np.linalg.norm(w, 2)": "you divided by the exact value; divide by the estimate from u and v",
-        "/ sigma -> / max(sigma, 1)": "you divide only where sigma is above 1; spectral norm always divides",
-        ("u, 1) -> u, 10)", "u, 1) -> u, 20)"): "you run more than one iteration; one is enough, since u is kept",
+        (
+            "1) -> 2)",
+            "1) -> 5)",
+            "1) -> 10)",
+            "1) -> 20)",
+            "1) -> 50)",
+        ): "you run more than one iteration; one is enough, since u is kept",
     },
 )
 
