@@ -508,7 +508,7 @@ def _describe_case(exercise, c):
         if name in arrays:
             kind = "" if value.dtype.kind in "bi" or value.dtype == np.float64 else f"{value.dtype} "
             parts.append(f"{name} {kind}{arrays[name] if short else value.shape}")
-        elif isinstance(value, (int, float, str)) or (isinstance(value, (list, tuple)) and "array" not in repr(value)):
-            parts.append(f"{name}={shorten(repr(value), 30)}")
+        elif isinstance(value, (int, float, str)) or re.fullmatch(r"[(\[][-\d., e]{1,30}[)\]]", repr(value)):
+            parts.append(f"{name}={shorten(repr(value), 32)}")
     inside = ", ".join(parts)
     return f"case {c.label} [{inside}]".removesuffix(" []") if c.label else f"case {inside}"

@@ -59,6 +59,8 @@ A * (B - C) / D + E -> (A * B - C) / D + E     # parentheses are missing, so tha
 A * (B - C) / np.sqrt(D + eps) + E -> A * (B - C) / np.sqrt(D) + eps + E  # epsilon is added after the division
 A * (B - C) / D + E -> (B - C) / D + A * E     # the last term is multiplied, not the first
 A * (B - C) / D + E -> (B - C) / D * (A + E)   # two terms are added first and then multiplied
+A * (B - C) / D + E -> A * ((B - C) / D + E)   # the sum is multiplied, not only its first term
+A * (B - C) / D + E -> (B - C) / D             # a factor and a term are missing
 A * B + C -> A * (B + C)                       # the sum is multiplied, not only its first term
 A * B + C -> C * B + A                         # factor and summand have changed places
 A * B + C -> B                                 # a factor and a term are missing
@@ -172,6 +174,7 @@ class Base:
 
     text: str
     names: dict
+    results: tuple = ()
 
     @cached_property
     def tree(self):
@@ -285,10 +288,11 @@ def _made(base, slips):
 @cache
 def bases(exercise):
     """The solution and those variants of an exercise whose text says it all."""
-    found = [Base(exercise.solution, exercise.names)]
+    found = [Base(exercise.solution, exercise.names, exercise.results)]
     for variant in exercise.variants:
         if getattr(variant, "__closure__", True) is None and variant.__name__ != "<lambda>":
-            found.append(Base(dedent(inspect.getsource(variant)), vars(inspect.getmodule(variant)) | exercise.names))
+            text = getattr(variant, "text", None) or dedent(inspect.getsource(variant))
+            found.append(Base(text, vars(inspect.getmodule(variant) or inspect) | exercise.names, exercise.results))
     return found
 
 
@@ -299,7 +303,10 @@ def _slips(base):
     ranked = []
     for parent, field, index, node, statement in spots:
         place = comments.get(node.lineno) or comments.get(_last_line(statement), "")
-        place = "" if isinstance(node, ast.Tuple) and isinstance(parent, ast.Return) else place
+        if isinstance(statement, ast.Return) and isinstance(statement.value, ast.Tuple):
+            named = zip(statement.value.elts, base.results, strict=False)
+            place = next((name for item, name in named if any(node is part for part in ast.walk(item))), "")
+            place = place if place.startswith("the ") or len(place) < 3 else f"the {place}"
         for rank, kind, new in _changes(node, parent, field, variables):
             if not hasattr(new, "lineno"):
                 new = ast.fix_missing_locations(ast.copy_location(new, node))

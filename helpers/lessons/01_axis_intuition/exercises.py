@@ -33,11 +33,6 @@ def _run_axes(attempt, norm, ndim):
     return tuple(axes)
 
 
-def _axes_by_elimination(norm, ndim):
-    kept = {"batch": {1}, "instance": {0, 1}, "layer": {0}}[norm]
-    return [axis for axis in range(ndim) if axis not in kept]
-
-
 STATISTIC_AXES = Exercise(
     solution="""
 def my_statistic_axes(norm, ndim):
@@ -47,7 +42,9 @@ def my_statistic_axes(norm, ndim):
     cases=lambda rng: [case(norm, ndim) for ndim in (4, 3, 2) for norm in ("batch", "instance", "layer")],
     run=_run_axes,
     compare=lambda axes, expected, tol: (axes == expected, f"got {axes}, expected {expected}"),
-    variants=[_axes_by_elimination],
+    variants=[
+        "kept = {'batch': {1}, 'instance': {0, 1}, 'layer': {0}}[norm]; return [a for a in range(ndim) if a not in kept]"
+    ],
     worked=[(case("batch", 4), (0, 2, 3)), (case("instance", 3), (2,)), (case("layer", 2), (1,))],
     mistakes={
         "(1, *space) -> space": "for layer norm you averaged over the spatial axes only; that is instance norm",
@@ -60,13 +57,6 @@ def my_statistic_axes(norm, ndim):
 )
 
 
-def _layer_norm_in_steps(x, gamma, beta, eps=1e-5):
-    mean = np.mean(x, axis=-1, keepdims=True)  # the mean
-    var = np.mean((x - mean) ** 2, axis=-1, keepdims=True)  # the variance
-    x_hat = (x - mean) / np.sqrt(var + eps)  # the normalized values
-    return gamma * x_hat + beta  # the scale and shift
-
-
 LAYER_NORM = Exercise(
     solution="""
 def my_layer_norm(x, gamma, beta, eps=1e-5):
@@ -76,7 +66,7 @@ def my_layer_norm(x, gamma, beta, eps=1e-5):
 """,
     cases=lambda rng: affine_cases(rng, {"square x": (4, 4), "sequence": (2, 5, 4), "small x": (5, 3)}, -1),
     tol=1e-4,
-    variants=[_layer_norm_in_steps],
+    variants=["x.var(axis=-1, keepdims=True) -> np.mean((x - mean) ** 2, axis=-1, keepdims=True)"],
     worked=[
         # mean 3, variance 3.5
         (case(*map(np.array, ([[1, 2, 3, 6]], [1, 2, 3, 4], [10, 20, 30, 40])), eps=0.5), [[9, 19, 30, 46]]),
@@ -91,14 +81,6 @@ def my_layer_norm(x, gamma, beta, eps=1e-5):
 )
 
 
-def _batch_norm_in_steps(x, gamma, beta, eps=1e-5):
-    mean = np.mean(x, axis=(0, 2, 3), keepdims=True)  # the mean
-    var = np.mean((x - mean) ** 2, axis=(0, 2, 3), keepdims=True)  # the variance
-    scale = gamma.reshape(1, -1, 1, 1)  # the shape of gamma
-    shift = beta.reshape(1, -1, 1, 1)  # the shape of beta
-    return scale * (x - mean) / np.sqrt(var + eps) + shift  # the output
-
-
 BATCH_NORM_NCHW = Exercise(
     solution="""
 def my_batch_norm_nchw(x, gamma, beta, eps=1e-5):
@@ -111,7 +93,7 @@ def my_batch_norm_nchw(x, gamma, beta, eps=1e-5):
         rng, {"C equals W": (3, 4, 2, 4), "all equal": (3, 3, 3, 3), "C and W differ": (4, 3, 2, 5)}, 1
     ),
     tol=1e-4,
-    variants=[_batch_norm_in_steps],
+    variants=["x.var(axis -> ((x - mean) ** 2).mean(axis\n[:, None, None] -2-> .reshape(1, -1, 1, 1)"],
     worked=[
         # means 2 and 6, variances 1 and 1: roots 2
         (

@@ -31,14 +31,6 @@ def _batch_norm_cases(rng):
     return [*both[0], one(6, 2, True, offset=1e8, label="large mean, training"), *both[1]]
 
 
-def _batch_norm_in_steps(x, gamma, beta, mean, var, training, eps=1e-5):
-    if training:  # the choice of the statistics
-        mean = np.mean(x, axis=0)  # the mean of the batch
-        var = np.mean((x - mean) ** 2, axis=0)  # the variance of the batch
-    x_hat = (x - mean) / np.sqrt(var + eps)  # the normalized values
-    return gamma * x_hat + beta  # the scale and shift
-
-
 BATCH_NORM = Exercise(
     solution="""
 def my_batch_norm(x, gamma, beta, mean, var, training, eps=1e-5):
@@ -49,7 +41,7 @@ def my_batch_norm(x, gamma, beta, mean, var, training, eps=1e-5):
 """,
     cases=_batch_norm_cases,
     tol=1e-4,
-    variants=[_batch_norm_in_steps],
+    variants=["x.var(axis=0) -> np.mean((x - mean) ** 2, axis=0)"],
     worked=[
         # mean 2, variance 1: root 2
         (case(np.array([[1], [3]]), np.array([2]), np.array([100]), 0, 0, True, eps=3), [[99], [101]]),
@@ -89,13 +81,6 @@ def _fold_cases(rng):
     ]
 
 
-def _fold_in_steps(w, b, gamma, beta, mean, var, eps=1e-5):
-    root = np.sqrt(var + eps)
-    weight = w * (gamma / root)  # the new weight
-    bias = gamma * (b - mean) / root + beta  # the new bias
-    return weight, bias
-
-
 FOLD_BATCH_NORM = Exercise(
     solution="""
 def my_fold_batch_norm(w, b, gamma, beta, mean, var, eps=1e-5):
@@ -105,7 +90,7 @@ def my_fold_batch_norm(w, b, gamma, beta, mean, var, eps=1e-5):
     cases=_fold_cases,
     results=("weight", "bias"),
     tol=1e-5,
-    variants=[_fold_in_steps],
+    variants=["(b - mean) * scale + beta -> gamma * (b - mean) / np.sqrt(var + eps) + beta"],
     worked=[
         # gamma / sqrt(var + eps) is 1 for the first output and 2 for the second
         (case(np.array([[2, 3]]), *np.array([[1, 2], [3, 4], [4, 5], [5, 0], [8, 3]]), eps=1), ([[2, 6]], [0, 9])),
@@ -142,13 +127,6 @@ def _masked_cases(rng):
     ]
 
 
-def _masked_by_selecting(x, mask, eps=1e-5):
-    real = x[mask]  # the choice of the real tokens
-    y = np.zeros(x.shape)
-    y[mask] = (real - real.mean(axis=0)) / np.sqrt(real.var(axis=0) + eps)  # the outputs of the real tokens
-    return y
-
-
 MASKED_BATCH_NORM = Exercise(
     solution="""
 def my_masked_batch_norm(x, mask, eps=1e-5):
@@ -160,7 +138,9 @@ def my_masked_batch_norm(x, mask, eps=1e-5):
 """,
     cases=_masked_cases,
     tol=1e-4,
-    variants=[_masked_by_selecting],
+    variants=[
+        "real = x[mask]; y = np.zeros(x.shape); y[mask] = (real - real.mean(axis=0)) / np.sqrt(real.var(axis=0) + eps); return y"
+    ],
     worked=[
         (case(np.array([[[1], [9]], [[3], [8]]]), np.array([[True, False]] * 2), eps=3), [[[-0.5], [0]], [[0.5], [0]]]),
         (case(PAIR[None], np.array([[True, True]])), [[[-HALF], [HALF]]]),

@@ -22,14 +22,6 @@ def _update_cases(rng):
     ]
 
 
-def _update_by_the_difference(running_mean, running_var, x, momentum=0.1):
-    batch = x.mean(axis=0)  # the mean of the batch
-    var = ((x - batch) ** 2).sum(axis=0) / (len(x) - 1)  # the variance of the batch
-    new_mean = running_mean + momentum * (batch - running_mean)  # the new mean
-    new_var = running_var + momentum * (var - running_var)  # the new variance
-    return new_mean, new_var
-
-
 UPDATE_RUNNING_STATS = Exercise(
     solution="""
 def my_update_running_stats(running_mean, running_var, x, momentum=0.1):
@@ -41,7 +33,9 @@ def my_update_running_stats(running_mean, running_var, x, momentum=0.1):
 """,
     cases=_update_cases,
     results=("running mean", "running variance"),
-    variants=[_update_by_the_difference],
+    variants=[
+        "(1 - momentum) * running_mean + momentum * batch_mean -> running_mean + momentum * (batch_mean - running_mean)"
+    ],
     worked=[
         # batch means 10 and 2, variances 2 and 8, divided by n - 1 = 1
         (case(np.array([1, 0]), ONE, np.array([[9, 0], [11, 4]]), momentum=0.5), ([5.5, 1], [1.5, 4.5])),
@@ -64,17 +58,13 @@ def my_update_running_stats(running_mean, running_var, x, momentum=0.1):
 )
 
 
-def _by_the_sum(keras_momentum):
-    return -keras_momentum + 1.0
-
-
 TORCH_MOMENTUM_FROM_KERAS = Exercise(
     solution="""
 def my_torch_momentum_from_keras(keras_momentum):
     return 1 - keras_momentum
 """,
     cases=lambda rng: [case(m) for m in (0.99, 0.9, 0.9997, 0.73, 0.5, 1.0, 0.0)],
-    variants=[_by_the_sum],
+    variants=["return -keras_momentum + 1.0"],
     worked=[(case(0.99), 0.01)],
     mistakes={
         "return keras_momentum": "you passed the number on unchanged; 0.99 would keep 1% of the history, not 99%",
@@ -104,12 +94,6 @@ def _eval_cases(rng):
     ]
 
 
-def _eval_folded(x, gamma, beta, running_mean, running_var, eps=1e-5):
-    scale = gamma / np.sqrt(running_var + eps)  # the scale
-    shift = beta - running_mean * scale  # the shift
-    return x * scale.reshape(1, -1, 1, 1) + shift.reshape(1, -1, 1, 1)  # the output
-
-
 BATCH_NORM_EVAL = Exercise(
     solution="""
 def my_batch_norm_eval(x, gamma, beta, running_mean, running_var, eps=1e-5):
@@ -120,7 +104,9 @@ def my_batch_norm_eval(x, gamma, beta, running_mean, running_var, eps=1e-5):
 """,
     cases=_eval_cases,
     tol=1e-5,
-    variants=[_eval_folded],
+    variants=[
+        "scale = gamma / np.sqrt(running_var + eps); return x * scale[:, None, None] + (beta - running_mean * scale)[:, None, None]"
+    ],
     worked=[
         # means 1 and 1, variances 1 and 13: roots 2 and 4
         (

@@ -26,12 +26,6 @@ def _tuple_cases(rng):
     ]
 
 
-def _tuple_in_steps(x, axis, gamma, beta, eps=1e-5):
-    mean = np.mean(x, axis=axis, keepdims=True)  # the mean
-    var = np.mean((x - mean) ** 2, axis=axis, keepdims=True)  # the variance
-    return gamma * ((x - mean) / np.sqrt(var + eps)) + beta  # the output
-
-
 LAYER_NORM_TUPLE_AXES = Exercise(
     solution="""
 def my_layer_norm_tuple_axes(x, axis, gamma, beta, eps=1e-5):
@@ -41,7 +35,7 @@ def my_layer_norm_tuple_axes(x, axis, gamma, beta, eps=1e-5):
 """,
     cases=_tuple_cases,
     tol=1e-4,
-    variants=[_tuple_in_steps],
+    variants=["x.var(axis=axis, keepdims=True) -> np.mean((x - mean) ** 2, axis=axis, keepdims=True)"],
     worked=[
         # mean 3, variance 3.5 over both axes
         (
@@ -64,13 +58,6 @@ def my_layer_norm_tuple_axes(x, axis, gamma, beta, eps=1e-5):
 )
 
 
-def _channels_last(x, gamma, beta, eps=1e-6):
-    last = x.transpose(0, 2, 3, 1)
-    mean = np.mean(last, axis=-1, keepdims=True)  # the mean
-    var = np.mean((last - mean) ** 2, axis=-1, keepdims=True)  # the variance
-    return (gamma * (last - mean) / np.sqrt(var + eps) + beta).transpose(0, 3, 1, 2)  # the output, moved back
-
-
 CHANNEL_LAYER_NORM = Exercise(
     solution="""
 def my_channel_layer_norm(x, gamma, beta, eps=1e-6):
@@ -81,7 +68,9 @@ def my_channel_layer_norm(x, gamma, beta, eps=1e-6):
 """,
     cases=lambda rng: affine_cases(rng, {"all equal": (3, 3, 3, 3), "C and W differ": (2, 3, 4, 5)}, 1),
     tol=1e-4,
-    variants=[_channels_last],
+    variants=[
+        "+ x = x.transpose(0, 2, 3, 1)\naxis=1 -2-> axis=-1\n[:, None, None] -2->\nreturn gamma * y + beta -> return (gamma * y + beta).transpose(0, 3, 1, 2)"
+    ],
     worked=[
         (
             case(np.array([[[[1, 5]], [[3, 5]]]]), np.array([2, 10]), np.array([100, 200]), eps=3),
@@ -101,13 +90,6 @@ def my_channel_layer_norm(x, gamma, beta, eps=1e-6):
 )
 
 
-def _project_by_unit_vector(x):
-    d = len(x)  # the number of features
-    u = np.ones(d) / np.sqrt(d)  # the unit vector
-    p = x - (u @ x) * u  # the point on the plane
-    return p, p / np.sqrt(p @ p) * np.sqrt(d)  # the point on the sphere
-
-
 PROJECT = Exercise(
     solution="""
 def my_project(x):
@@ -122,7 +104,9 @@ def my_project(x):
         case(m + s * rng.normal(size=d)) for d, m, s in ((5, 0, 1), (2, 1, 3), (8, 100, 1), (4, 0, 1e-3))
     ],
     results=("the point on the plane", "the point on the sphere"),
-    variants=[_project_by_unit_vector],
+    variants=[
+        "u = np.ones(len(x)) / np.sqrt(len(x)); p = x - (u @ x) * u; return p, p / np.sqrt(p @ p) * np.sqrt(len(x))"
+    ],
     worked=[
         (case(np.array([1.0, 3.0])), ([-1, 1], [-1, 1])),
         (case(np.array([6.0, 6, 0])), ([2, 2, -4], [0.5**0.5, 0.5**0.5, -(2**0.5)])),

@@ -22,12 +22,6 @@ def _rms_cases(rng):
     ]
 
 
-def _rms_in_steps(x, gamma, eps=1e-6):
-    rms = np.sqrt(np.sum(x**2, axis=-1, keepdims=True) / x.shape[-1] + eps)  # the root mean square
-    x_hat = x / rms  # the normalized values
-    return gamma * x_hat
-
-
 RMS_NORM = Exercise(
     solution="""
 def my_rms_norm(x, gamma, eps=1e-6):
@@ -36,7 +30,7 @@ def my_rms_norm(x, gamma, eps=1e-6):
 """,
     cases=_rms_cases,
     tol=1e-5,
-    variants=[_rms_in_steps],
+    variants=["(x**2).mean(axis=-1, keepdims=True) -> np.sum(x**2, axis=-1, keepdims=True) / x.shape[-1]"],
     worked=[(case(np.array([[1.0, 7]]), np.array([1, 2]), eps=0), [[0.2, 2.8]])],
     mistakes={
         "+ x = x - x.mean(axis=-1, keepdims=True)": NOTHING,
@@ -90,12 +84,6 @@ def _llama_cases(rng):
     ]
 
 
-def _llama_in_float64(x, gamma, eps=1e-6):
-    wide = x.astype(np.float64)
-    rms = np.sqrt(np.mean(wide**2, axis=-1, keepdims=True) + eps)  # the root mean square
-    return np.multiply((wide / rms).astype(np.float32).astype(np.float16), gamma)  # the output
-
-
 LLAMA_ORDER = Exercise(
     solution="""
 def my_rms_norm_llama_order(x, gamma, eps=1e-6):
@@ -108,7 +96,7 @@ def my_rms_norm_llama_order(x, gamma, eps=1e-6):
     cases=_llama_cases,
     run=_run_16,
     compare=_compare_16,
-    variants=[_llama_in_float64],
+    variants=["np.float32 -2-> np.float64\nnormalized.astype( -> normalized.astype(np.float32).astype("],
     worked=[(case(np.array([[3, 3]], np.float16), np.array([1, 2], np.float16), eps=27), [[0.5, 1.0]])],
     mistakes={
         "gamma * normalized.astype(np.float16) -> (gamma * normalized).astype(np.float16)": (
@@ -127,10 +115,6 @@ def my_rms_norm_llama_order(x, gamma, eps=1e-6):
 )
 
 
-def _fold_by_matrix(gamma, V, b):
-    return [np.diag(gamma) @ V, b.copy()]
-
-
 FOLD_GAMMA = Exercise(
     solution="""
 def my_fold_gamma(gamma, V, b):
@@ -141,7 +125,7 @@ def my_fold_gamma(gamma, V, b):
         for d, out in [(4, 3), (3, 3), (2, 5), (6, 1)]
     ],
     results=("V", "b"),
-    variants=[_fold_by_matrix],
+    variants=["return [np.diag(gamma) @ V, b.copy()]"],
     worked=[
         (case(np.array([2, 3]), np.array([[1, 10], [100, 1000]]), np.array([5, 6])), ([[2, 20], [300, 3000]], [5, 6])),
     ],

@@ -37,13 +37,6 @@ def _same_dtype(result, expected, tol):
     return passed, text
 
 
-def _safe_as_in_llama(x, gamma, eps=1e-5):
-    wide = x.astype(np.float64)
-    mean_square = np.mean(wide * wide, axis=-1, keepdims=True)  # the mean square
-    normalized = wide / np.sqrt(mean_square + eps)  # the normalized values
-    return normalized.astype(x.dtype) * gamma  # the output
-
-
 SAFE_RMS_NORM = Exercise(
     solution="""
 def my_safe_rms_norm(x, gamma, eps=1e-5):
@@ -54,7 +47,7 @@ def my_safe_rms_norm(x, gamma, eps=1e-5):
     cases=_safe_cases,
     tol=2e-3,
     compare=_same_dtype,
-    variants=[_safe_as_in_llama],
+    variants=["np.float32 -> np.float64\n(wide / rms * gamma).astype(x.dtype) -> (wide / rms).astype(x.dtype) * gamma"],
     worked=[
         # mean square 25, with eps 36
         (case(np.float32([[[1, 7]]]), np.float32([6, 12]), eps=11), [[[1, 14]]]),
@@ -113,15 +106,6 @@ def _with_memory(attempt):
             tracemalloc.stop()
 
 
-def _welford_running_variance(values):
-    mean = var = 0.0
-    for k, value in enumerate(values, start=1):
-        before = mean
-        mean += (value - mean) / k  # the mean
-        var += ((value - before) * (value - mean) - var) / k  # the variance
-    return mean, var
-
-
 WELFORD = Exercise(
     solution="""
 def my_welford(values):
@@ -138,7 +122,7 @@ def my_welford(values):
     cases=_welford_cases,
     results=("mean", "variance"),
     run=_run_welford,
-    variants=[_welford_running_variance],
+    variants=["m2 += delta * (value - mean) -> m2 += (delta * (value - mean) - m2) / n\nm2 / n  # -> m2  #"],
     worked=[
         (case([1, 2, 3, 6]), (3, 3.5)),
         (case([1e9, 1e9 + 2]), (1e9 + 1, 1)),
@@ -178,14 +162,6 @@ def _merge_cases(rng):
     ]
 
 
-def _merge_to_the_mean(a, b):
-    (n_a, mean_a, m2_a), (n_b, mean_b, m2_b) = a, b
-    n = n_a + n_b  # the count
-    mean = (n_a * mean_a + n_b * mean_b) / n  # the mean
-    m2 = m2_a + n_a * (mean_a - mean) ** 2 + m2_b + n_b * (mean_b - mean) ** 2  # the sum of squared deviations
-    return n, mean, m2
-
-
 MERGE_VARIANCES = Exercise(
     solution="""
 def my_merge_variances(a, b):
@@ -199,7 +175,7 @@ def my_merge_variances(a, b):
 """,
     cases=_merge_cases,
     results=("n", "mean", "m2"),
-    variants=[_merge_to_the_mean],
+    variants=["delta**2 * n_a * n_b / n -> n_a * (mean_a - mean) ** 2 + n_b * (mean_b - mean) ** 2"],
     worked=[(case((2, 2.0, 2.0), (3, 7.0, 8.0)), (5, 5, 40))],  # of 1, 3 and of 5, 7, 9
     mistakes={
         (

@@ -26,15 +26,6 @@ def _group_norm_cases(rng):
     ]
 
 
-def _group_norm_in_steps(x, groups, gamma, beta, eps=1e-5):
-    n, c, h, w = x.shape
-    grouped = x.reshape(n, groups, c // groups, h, w)
-    mean = np.mean(grouped, axis=(2, 3, 4), keepdims=True)  # the mean
-    var = np.mean((grouped - mean) ** 2, axis=(2, 3, 4), keepdims=True)  # the variance
-    x_hat = (grouped - mean) / np.sqrt(var + eps)  # the normalized values
-    return gamma.reshape(1, c, 1, 1) * x_hat.reshape(x.shape) + beta.reshape(1, c, 1, 1)  # the scale and shift
-
-
 GROUP_NORM = Exercise(
     solution="""
 def my_group_norm(x, groups, gamma, beta, eps=1e-5):
@@ -47,7 +38,7 @@ def my_group_norm(x, groups, gamma, beta, eps=1e-5):
 """,
     cases=_group_norm_cases,
     tol=1e-4,
-    variants=[_group_norm_in_steps],
+    variants=["groups, -1) -> groups, -1, *x.shape[2:])\naxis=-1 -2-> axis=(2, 3, 4)"],
     worked=[
         # two groups of two channels with one pixel: 1 and 3 become -0.5 and 0.5, 5 and 7 too
         (
@@ -98,12 +89,6 @@ def _adain_cases(rng):
     ]
 
 
-def _adain_by_ratio(content, style, eps=1e-5):
-    ratio = np.sqrt((style.var(axis=(1, 2)) + eps) / (content.var(axis=(1, 2)) + eps))  # the ratio of the deviations
-    centered = content - content.mean(axis=(1, 2))[:, None, None]  # the centered values
-    return ratio[:, None, None] * centered + style.mean(axis=(1, 2))[:, None, None]  # the output
-
-
 ADAIN = Exercise(
     solution="""
 def my_adain(content, style, eps=1e-5):
@@ -116,7 +101,7 @@ def my_adain(content, style, eps=1e-5):
 """,
     cases=_adain_cases,
     tol=1e-4,
-    variants=[_adain_by_ratio],
+    variants=["np.sqrt(style_var + eps) * x_hat -> np.sqrt((style_var + eps) / (var + eps)) * (content - mean)"],
     worked=[
         # content: mean 2, root of 1 + 3; style: mean 10, root of 1 + 3 and mean 8, root of 13 + 3
         (
@@ -154,15 +139,6 @@ def _weight_cases(rng):
     ]
 
 
-def _weights_unit_by_unit(w, gain, eps=1e-5):
-    y = np.empty(w.shape)
-    for i in range(len(w)):
-        centered = w[i] - w[i].mean()  # the centered weights
-        var = np.mean(centered**2)  # the variance
-        y[i] = gain[i] * centered / np.sqrt(var + eps)  # the output
-    return y
-
-
 WEIGHT_STANDARDIZE = Exercise(
     solution="""
 def my_weight_standardize(w, gain, eps=1e-5):
@@ -174,7 +150,9 @@ def my_weight_standardize(w, gain, eps=1e-5):
 """,
     cases=_weight_cases,
     tol=1e-4,
-    variants=[_weights_unit_by_unit],
+    variants=[
+        "return np.array([g * (row - row.mean()) / np.sqrt(row.var() + eps) for row, g in zip(w, gain, strict=True)])"
+    ],
     worked=[
         (case(np.array([[1, 3], [5, 7]]), np.array([2, 10]), eps=3), [[-1, 1], [-5, 5]]),
         (case(np.array([[[[1, 2]], [[3, 6]]]]), np.array([4]), eps=0.5), [[[[-4, -2]], [[0, 6]]]]),

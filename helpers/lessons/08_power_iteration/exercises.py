@@ -24,12 +24,6 @@ def _weight_norm_cases(rng):
     ]
 
 
-def _weight_norm_in_steps(v, g):
-    length = np.linalg.norm(v, axis=1)  # the lengths of the rows
-    scale = g / length  # the scale
-    return v * scale[:, None]
-
-
 WEIGHT_NORM = Exercise(
     solution="""
 def my_weight_norm(v, g):
@@ -38,7 +32,9 @@ def my_weight_norm(v, g):
 """,
     cases=_weight_norm_cases,
     tol=1e-5,
-    variants=[_weight_norm_in_steps],
+    variants=[
+        "np.sqrt((v**2).sum(axis=1, keepdims=True)) -> np.linalg.norm(v, axis=1)\ng[:, None] * v / length -> v * (g / length)[:, None]"
+    ],
     worked=[(case(np.array([[3.0, 4.0], [0.0, 2.0]]), np.array([10.0, 3.0])), [[6, 8], [0, 3]])],
     mistakes={
         "np.sqrt((v**2).sum(axis=1, keepdims=True)) -> np.linalg.norm(v)": FROBENIUS + "; each row has its own",
@@ -93,14 +89,6 @@ def _run_power_iteration(attempt, w, u, n_iter):
     return result
 
 
-def _power_iteration_by_length(w, u, n_iter):
-    for _ in range(n_iter):
-        v = w.T @ u / np.linalg.norm(w.T @ u)  # the new v
-        sigma = np.linalg.norm(w @ v)  # the length of W v
-        u = w @ v / sigma  # the new u
-    return sigma, u, v
-
-
 POWER_ITERATION = Exercise(
     solution="""
 def my_power_iteration(w, u, n_iter):
@@ -115,7 +103,7 @@ def my_power_iteration(w, u, n_iter):
     cases=_power_iteration_cases,
     results=("sigma", "u", "v"),
     run=_run_power_iteration,
-    variants=[_power_iteration_by_length],
+    variants=["u / np.linalg.norm(u) -> u / np.sqrt(u @ u)\nu @ w @ v -> np.linalg.norm(w @ v)"],
     worked=[
         (case(TALL, START, 1), (np.sqrt(17 / 5), np.array([4, 1, 0]) / np.sqrt(17), np.array([2, 1]) / np.sqrt(5))),
         (
@@ -172,15 +160,6 @@ def _run_spectral_norm(attempt, w, u):
     return result
 
 
-def _spectral_norm_in_steps(w, u):
-    v = w.T @ u
-    v = v / np.linalg.norm(v)  # the new v
-    u = w @ v
-    u = u / np.linalg.norm(u)  # the new u
-    sigma = u @ w @ v  # the stretch
-    return w / sigma, u
-
-
 SPECTRAL_NORM = Exercise(
     solution="""
 def my_spectral_norm(w, u):
@@ -191,7 +170,9 @@ def my_spectral_norm(w, u):
     cases=_spectral_norm_cases,
     results=("w", "u"),
     run=_run_spectral_norm,
-    variants=[_spectral_norm_in_steps],
+    variants=[
+        "v = w.T @ u; v = v / np.linalg.norm(v); u = w @ v; u = u / np.linalg.norm(u); return w / (u @ w @ v), u"
+    ],
     worked=[(case(TALL[None], START), (TALL / np.sqrt(17 / 5), np.array([4, 1, 0]) / np.sqrt(17)))],
     mistakes={
         "sigma, u, _ -> sigma, _, _": "you return the old u, so the next step starts where this one did",
