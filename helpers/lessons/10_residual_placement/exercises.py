@@ -100,12 +100,6 @@ def _attention_cases(rng):
     ]
 
 
-def _attention_by_tokens(q, k, v, eps=1e-6):
-    q, k = (z * (np.mean(z**2, axis=1, keepdims=True) + eps) ** -0.5 for z in (q, k))  # the queries and keys
-    powers = [np.exp(k[: t + 1] @ q[t] / np.sqrt(len(q[t]))) for t in range(len(q))]
-    return np.array([p @ v[: len(p)] / p.sum() for p in powers])
-
-
 QK_NORM_ATTENTION = Exercise(
     solution="""
 def my_qk_norm_attention(q, k, v, eps=1e-6):
@@ -119,7 +113,10 @@ def my_qk_norm_attention(q, k, v, eps=1e-6):
 """,
     cases=_attention_cases,
     tol=1e-5,
-    variants=[_attention_by_tokens],
+    variants=[
+        "np.where(np.tri(len(q), dtype=bool), scores, -np.inf) -> scores - 1e9 * (np.tri(len(q)) == 0)\n"
+        "scores - scores.max(axis=1, keepdims=True) -> scores"
+    ],
     worked=[
         # root 2: queries 1/2, keys 1/2 and -1/2, scores of the second token 1/4 and -1/4
         (
@@ -133,9 +130,6 @@ def my_qk_norm_attention(q, k, v, eps=1e-6):
         ),
         "axis=1, keepdims=True) + eps -2-> axis=0) + eps": (
             "your mean of squares runs over the tokens; take it over the features of one token"
-        ),
-        "scores - scores.max(axis=1, keepdims=True) -> scores\npowers.sum(axis=1 -> powers.sum(axis=0": (
-            "your softmax runs over the queries; the weights of each query sum to 1, so sum over axis 1"
         ),
         "dtype=bool) -> dtype=bool).T": (
             "your mask is reversed: each token sees itself and what comes after; it may see what came before"

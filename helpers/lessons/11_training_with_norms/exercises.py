@@ -3,7 +3,6 @@
 import numpy as np
 
 from ...exercises import Exercise, WrongKind, case
-from ...exercises.edits import compiled, edited
 from ...layers import Layer, Parameter
 
 
@@ -62,7 +61,14 @@ def _layer_cases(rng):
     ]
 
 
-MY_LAYER = """
+RESULTS = (
+    "y, dx, dgamma, dbeta, running_mean, running_var, dgamma of two backward passes, dbeta of two backward passes, "
+    "y in eval mode, dx in eval mode, running_mean after eval mode, running_var after eval mode, "
+    "dx if train() comes between forward and backward, y back in training mode, y of a new layer"
+)
+NUMBERS, AFTER, SETTINGS = np.array([[1.0], [2], [3], [6]]), 4 + 22.5 / 11, {"momentum": 7.5 / 11, "eps": 0.5}
+BATCH_NORM_LAYER = Exercise(
+    solution="""
 class my_batch_norm_layer(Layer):
     def __init__(self, features, momentum=0.1, eps=1e-5):
         self.gamma = Parameter(np.ones(features))
@@ -95,30 +101,17 @@ class my_batch_norm_layer(Layer):
             overlap = np.mean(g * self.x_hat, axis=0)  # the mean of g · x̂
             g = g - g.mean(axis=0) - self.x_hat * overlap
         return g / self.root  # the slope of x
-"""
-BY_STEPS = """
-keep * self.running_mean + self.momentum * mean -> self.running_mean + self.momentum * (mean - self.running_mean)
-keep * self.running_var + self.momentum * new_var -> self.running_var + self.momentum * (new_var - self.running_var)
-x.var(axis=0, ddof=1) -> x.var(axis=0) * len(x) / (len(x) - 1)
-self.gamma.add_gradient( -> self.gamma.grad += (
-return g / self.root -> return g * (1 / self.root)
-"""
-MATERIAL = {"Layer": Layer, "Parameter": Parameter}
-RESULTS = (
-    "y, dx, dgamma, dbeta, running_mean, running_var, dgamma of two backward passes, dbeta of two backward passes, "
-    "y in eval mode, dx in eval mode, running_mean after eval mode, running_var after eval mode, "
-    "dx if train() comes between forward and backward, y back in training mode, y of a new layer"
-)
-NUMBERS, AFTER, SETTINGS = np.array([[1.0], [2], [3], [6]]), 4 + 22.5 / 11, {"momentum": 7.5 / 11, "eps": 0.5}
-BATCH_NORM_LAYER = Exercise(
-    solution=MY_LAYER,
+""",
     signature="forward and backward of my_batch_norm_layer",
-    names=MATERIAL,
+    names={"Layer": Layer, "Parameter": Parameter},
     cases=_layer_cases,
     results=tuple(RESULTS.split(", ")),
     tol=1e-5,
     run=_drive,
-    variants=[compiled(edited(MY_LAYER, BY_STEPS.strip()), MATERIAL)],
+    variants=[
+        "keep * self.running_mean + self.momentum * mean -> self.running_mean + self.momentum * (mean - self.running_mean)\n"
+        "x.var(axis=0, ddof=1) -> var * len(x) / (len(x) - 1)\nself.gamma.add_gradient( -> self.gamma.grad += ("
+    ],
     worked=[
         # One batch: mean 3, variance 3.5, divisor 2. The running variance becomes 3.5 as well, so the divisor stays.
         (
@@ -194,9 +187,7 @@ def my_gradient_accumulation(gradient, x, t, rows):
 """,
     cases=_accumulation_cases,
     variants=[
-        lambda gradient, x, t, rows: sum(
-            len(x[k : k + rows]) / len(x) * gradient(x[k : k + rows], t[k : k + rows]) for k in range(0, len(x), rows)
-        )
+        "gradient(x[piece], t[piece]) -> gradient(x[piece], t[piece]) / len(x)\nreturn total / len(x) -> return total"
     ],
     # the loss is the mean of (x w - 1)², at w = 0
     worked=[(case(lambda x, t: -2 * x.T @ t / len(x), np.array([[1.0], [2], [3]]), np.ones(3), 2), [-4])],
@@ -241,9 +232,7 @@ def my_unscaled_step(w, scaled_dw, scale, rate):
     return w - rate * dw, scale  # the step
 """,
     variants=[
-        lambda w, dw, scale, rate: (
-            (w - rate / scale * dw.astype(float), scale) if (dw - dw == 0).all() else (w, scale / 2)
-        )
+        "not np.all(np.isfinite(scaled_dw)) -> not np.isfinite(np.sum(scaled_dw, dtype=float))\nrate * -> +rate *"
     ],
     worked=[
         (case(np.float32([1, 2]), np.float16([8, -4]), 4.0, 0.5), ([0, 2.5], 4)),

@@ -202,7 +202,8 @@ def _padding_cases(rng):
 
 
 HALF_PADDED = np.array([[[1.0, 3, 9, 9]]]), np.array([[True, True, False, False]])
-MY_PADDING_TEST = """
+PADDING_TEST = Exercise(
+    solution="""
 def my_padding_test(make, x, keep):
     one = make(x.shape[1])
     other = make(x.shape[1])
@@ -212,11 +213,8 @@ def my_padding_test(make, x, keep):
     outputs_agree = np.allclose(y[real], z[real])  # the outputs at real positions
     later_agree = np.allclose(one(x, training=False), other(x, training=False))
     return outputs_agree and later_agree  # the answer
-"""
-BY_SIZE = compiled(edited(MY_PADDING_TEST, "np.allclose(y[real], z[real]) -> np.ptp(y[real] - z[real]) < 1e-6"), {})
-PADDING_TEST = Exercise(
-    solution=MY_PADDING_TEST,
-    variants=[lambda *call: BY_SIZE(*call)],
+""",
+    variants=["np.allclose(y[real], z[real]) -> np.ptp(y[real] - z[real]) < 1e-6"],
     cases=_padding_cases,
     run=_run,
     # the mean of the real positions 1 and 3 is 2, that of all four is not
@@ -259,7 +257,9 @@ def _gradient_cases(rng):
     ]
 
 
-MY_GRADIENT_TEST = """
+COMPARISON = "return np.all(difference < 0.01 * np.abs(slopes).max(axis=(0, 2)))"
+GRADIENT_TEST = Exercise(
+    solution="""
 def my_gradient_test(layer, x, dy):
     slopes = np.zeros(x.shape)
     for entry in np.ndindex(x.shape):
@@ -270,14 +270,10 @@ def my_gradient_test(layer, x, dy):
     layer(x)
     difference = np.abs(layer.backward(dy) - slopes).max(axis=(0, 2))  # the differences
     return np.all(difference < 0.01 * np.abs(slopes).max(axis=(0, 2)))  # the comparison
-"""
-COMPARISON = "return np.all(difference < 0.01 * np.abs(slopes).max(axis=(0, 2)))"
-BY_SUMS = compiled(edited(MY_GRADIENT_TEST, "= 0.01 -> = 0.02\n/ 0.02 -> / 0.04\nmax(axis -2-> sum(axis"), {})
-GRADIENT_TEST = Exercise(
-    solution=MY_GRADIENT_TEST,
+""",
     cases=_gradient_cases,
     run=_run,
-    variants=[lambda *call: BY_SUMS(*call)],
+    variants=["= 0.01 -> = 0.02\n/ 0.02 -> / 0.04\nmax(axis -2-> sum(axis"],
     worked=[(case(_times(3, back)(1), np.array([[[1.0, 2]]]), np.array([[[5.0, 7]]])), back == 3) for back in (3, 2)],
     mistakes={
         "return True": "it says True for every layer; compare the gradient with central differences",
@@ -328,7 +324,8 @@ def _run_battery(battery, layers, trusted):
     return True
 
 
-MY_BATTERY = """
+BATTERY = Exercise(
+    solution="""
 def my_battery(layer, trusted):
     rng = np.random.default_rng(0)
     small = rng.normal(size=(4, 3, 2))
@@ -373,12 +370,9 @@ def my_battery(layer, trusted):
             if a.dtype != b.dtype or not close:
                 return False
     return True
-"""
-
-BATTERY = Exercise(
-    solution=MY_BATTERY,
+""",
     # other numbers, and an allowance for each number beside that for its channel
-    variants=[compiled(edited(MY_BATTERY, f"rng(0) -> rng({seed})\nrtol=0 -> rtol=1e-3"), {}) for seed in (1, 2)],
+    variants=[f"rng(0) -> rng({seed})\nrtol=0 -> rtol=1e-3" for seed in (1, 2)],
     cases=lambda rng: [
         case(RIGHT, BATCH_NORM, label="correct layers"),
         case(SEEN, BATCH_NORM, label="the eleven bugs of the lesson"),

@@ -37,9 +37,8 @@ def my_port_batch_norm(weights, momentum=0.99, epsilon=1e-3, center=True, scale=
     cases=_port_cases,
     results=("weight", "bias", "running_mean", "running_var", "momentum", "eps"),
     variants=[
-        lambda w, momentum=0.99, epsilon=1e-3, center=True, scale=True: [
-            *(w[0] if scale else np.ones(len(w[-1])), w[-3] if center else 0 * w[-1], *w[-2:], 1 - momentum, epsilon)
-        ]
+        "rest = list(weights) -> rest = weights\nrest.pop(0) if scale -> weights[0] if scale\n"
+        "rest.pop(0) if center -> weights[-3] if center\nmean, var = rest -> mean, var = weights[-2:]"
     ],
     worked=[(case([*np.array([[2.0], [3], [4], [5]])], momentum=0.75, epsilon=0.5), ([2], [3], [4], [5], 0.25, 0.5))],
     mistakes={
@@ -74,14 +73,6 @@ def _layout_cases(rng):
     ]
 
 
-def _layout_by_shape(x, gamma, beta, layout, eps=1e-6):
-    axis = layout.index("C")  # the place of the channels
-    shape = [len(gamma) if letter == "C" else 1 for letter in layout]
-    c = x - x.mean(axis=axis, keepdims=True)  # the centered values
-    x_hat = c / np.sqrt(np.mean(c**2, axis=axis, keepdims=True) + eps)  # the normalized values
-    return gamma.reshape(shape) * x_hat + beta.reshape(shape)  # the scale and shift
-
-
 CHANNELS_LAST_LAYER_NORM = Exercise(
     solution="""
 def my_channels_last_layer_norm(x, gamma, beta, layout, eps=1e-6):
@@ -94,7 +85,10 @@ def my_channels_last_layer_norm(x, gamma, beta, layout, eps=1e-6):
 """,
     cases=_layout_cases,
     tol=1e-4,
-    variants=[_layout_by_shape],
+    variants=[
+        "y = gamma * (last - mean) / np.sqrt(var + eps) + beta  # the output -> "
+        "x_hat = (last - mean) / np.sqrt(var + eps); y = gamma * x_hat + beta  # the scale and shift"
+    ],
     worked=[
         # the two channels of each place: mean 2 and variance 1, then mean 5 and variance 1
         (
@@ -134,9 +128,7 @@ def my_port_flattened_dense(kernel, channels, height, width):
     return image.transpose(3, 2, 0, 1).reshape(units, -1)  # the order of the axes
 """,
     cases=_dense_cases,
-    variants=[
-        lambda kernel, c, h, w: kernel[np.moveaxis(np.arange(len(kernel)).reshape(h, w, c), 2, 0).ravel()].T,
-    ],
+    variants=["image.transpose(3, 2, 0, 1) -> np.moveaxis(np.moveaxis(image, 3, 0), 3, 1)"],
     worked=[
         # inputs of Keras: pixel 1 channels a b, pixel 2 channels a b; of PyTorch: channel a pixels 1 2, channel b
         (case(np.array([[1], [2], [3], [4]]), 2, 1, 2), [[1, 3, 2, 4]]),

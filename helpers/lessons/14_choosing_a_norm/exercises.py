@@ -34,18 +34,6 @@ def _diagnosis_cases(rng):
     ]
 
 
-def _by_extremes(outputs):
-    before = np.inf
-    for layer, y in enumerate(outputs, 1):
-        size = np.linalg.norm(y) / y.size**0.5
-        tests = {"dead": y.max(axis=0) == 0, "always on": y.min(axis=0) > 0, "exploding": size > 10 * before}
-        for what, found in tests.items():
-            if np.mean(found) > 0.5:
-                return [layer, what]
-        before = size
-    return [0, "healthy"]
-
-
 DIAGNOSIS = Exercise(
     solution="""
 def my_diagnosis(outputs):
@@ -63,7 +51,10 @@ def my_diagnosis(outputs):
 """,
     cases=_diagnosis_cases,
     results=("layer", "what"),
-    variants=[_by_extremes],
+    variants=[
+        "(y == 0).all(axis=0) -> y.max(axis=0) == 0\n(y > 0).all(axis=0) -> y.min(axis=0) > 0\n"
+        'return 0, "healthy" -> return [0, "healthy"]'
+    ],
     worked=[
         # one of two units is above 0 for both samples, then both are
         (case([np.array([[1, 0], [2, 3]])]), (0, "healthy")),
@@ -183,13 +174,6 @@ def _invariance_cases(rng):
     ]
 
 
-def _with_random_others(norm, x):
-    others = np.random.default_rng(5).normal(50, 20, size=x.shape)
-    first = np.arange(len(x))[:, None] == 0
-    changed = x + x + x, x + 3, np.where(first, 3 * x, x), np.where(first, x, others)
-    return tuple((abs(norm(y) - norm(x))[0] < 1e-3).all() for y in changed)
-
-
 SMALL = "np.max(np.abs(norm(changed)[0] - norm(x)[0])) < 1e-3"
 INVARIANCES = Exercise(
     solution="""
@@ -205,7 +189,7 @@ def my_invariances(norm, x):
 """,
     cases=_invariance_cases,
     results=("scale of all", "shift of all", "scale of one sample", "other samples"),
-    variants=[_with_random_others],
+    variants=["-7 * x + 5 -> np.random.default_rng(5).normal(50, 20, size=x.shape)"],
     worked=[
         (case(lambda x: x - x.mean(axis=1, keepdims=True), np.array([[1.0, 3], [5, 9]])), (False, True, False, True)),
         (case(lambda x: x / np.abs(x).max(), np.array([[1.0, 3], [5, 9]])), (True, False, False, False)),

@@ -29,7 +29,7 @@ def my_scaled_branch_backward(dy, b, scale):
 """,
     cases=_scaled_cases,
     results=("gradient along the skip path", "gradient of b", "gradient of scale"),
-    variants=[lambda dy, b, scale: (1.0 * dy, scale * dy, (b * dy).sum(0))],
+    variants=["np.sum(dy * b, axis=0) -> (b * dy).sum(0)"],
     worked=[(case(np.array([[1, 2]]), np.array([[5, 6]]), np.array([10, 0])), ([[1, 2]], [[10, 0]], [5, 12]))],
     mistakes={
         "d_skip = dy -> d_skip = dy * scale": "you scaled the gradient along the skip path; x is added as it is",
@@ -61,7 +61,7 @@ def my_shift(before, after):
     return np.abs(moved) / before.std(axis=0)  # the shift
 """,
     cases=_shift_cases,
-    variants=[lambda before, after: abs((after - before).mean(0)) / before.std(0)],
+    variants=["after.mean(axis=0) - before.mean(axis=0) -> (after - before).mean(axis=0)"],
     worked=[(case(np.array([[1, 0], [3, 4]]), np.zeros((2, 2))), [2, 1])],  # means 2, 2; standard deviations 1, 2
     mistakes={
         "np.abs(moved) -> np.abs(after - before).mean(axis=0)": "take how far the mean moved, not each sample",
@@ -85,12 +85,6 @@ def _change_cases(rng):
     ]
 
 
-def _change_at_once(gradient, w, reaches):
-    g = gradient(w)
-    size = np.sqrt(np.sum(g * g))  # the length of g
-    return max(np.sqrt(np.sum((gradient(w - r * g) - g) ** 2)) / size for r in reaches)
-
-
 GRADIENT_CHANGE = Exercise(
     solution="""
 def my_gradient_change(gradient, w, reaches):
@@ -102,7 +96,9 @@ def my_gradient_change(gradient, w, reaches):
     return max(changes) / np.linalg.norm(g.ravel())  # the division by the length of g
 """,
     cases=_change_cases,
-    variants=[_change_at_once],
+    variants=[
+        "np.linalg.norm(change.ravel()) -> np.sqrt(np.sum(change**2))\nnp.linalg.norm(g.ravel()) -> np.sqrt(np.sum(g * g))"
+    ],
     # g = (6, 8) is 10 long; at reach r the gradient is (1 - 2r) g, so it has moved by 2r times the length of g
     worked=[(case(lambda w: 2 * w, np.array([3.0, 4.0]), [0.5, 1.0]), 2)],
     mistakes={

@@ -5,7 +5,6 @@ import itertools
 import numpy as np
 
 from ...exercises import Exercise, case
-from ...exercises.edits import compiled, edited
 
 # The network: pixels normalized, a layer, ReLU, a layer normalized, ReLU, a layer. The notebook plants four bugs.
 # Each is an edit of the solution, and so are fixes that do not quite succeed.
@@ -22,12 +21,6 @@ FAULTS = {
     "choose": f"{WEIGHTS} -> w1, w2, w3 = checkpoints[0]\n{SCORING} -> {SCORING}; {WEIGHTS}",
 }
 
-# The solution again, the blank rows taken out by weights of 0.
-BY_SUMS = f"""
-{NORMALIZE} -> (z - mean) * (var + eps) ** -0.5
-{STATISTICS} -> (mean := real @ z / real.sum()), real @ (z - mean) ** 2 / real.sum()
-{UPDATE} -> old + (1 - momentum) * (now - old)
-"""
 CLUMSY = {
     f"{NORMALIZE} -> (z - mean) / np.sqrt(var)": "you left out epsilon, so a tiny variance makes the output too large",
     f"{STATISTICS} -> z[real].mean(axis=0), z.var(axis=0)": (
@@ -68,7 +61,8 @@ def _cases(rng):
 
 ONE = np.ones((1, 1))
 PACKET = np.array([[[1.0], [3], [0]]]), np.array([[True, True, False]])
-MY_MENDED_NETWORK = """
+MENDED_NETWORK = Exercise(
+    solution="""
 def my_mended_network(images, packets, filled, checkpoints, momentum, eps):
     def normalize(z, mean, var):
         return (z - mean) / np.sqrt(var + eps)  # eps belongs to the variance
@@ -90,13 +84,14 @@ def my_mended_network(images, packets, filled, checkpoints, momentum, eps):
     mean, var, z_mean, z_var = stored
     z = np.maximum(normalize(images, mean, var) @ w1, 0) @ w2
     return np.maximum(normalize(z, z_mean, z_var), 0) @ w3
-"""
-MENDED_NETWORK = Exercise(
-    solution=MY_MENDED_NETWORK,
+""",
     given="\n".join(FAULTS.values()),
     cases=_cases,
     mistakes={fix: f"1 of 4 bugs is left; {sentence}" for fix, sentence in CLUMSY.items()},
-    variants=[lambda *call: compiled(edited(MY_MENDED_NETWORK, BY_SUMS.strip()), {})(*call)],
+    variants=[
+        f"{STATISTICS} -> (mean := real @ z / real.sum()), real @ (z - mean) ** 2 / real.sum()\n"
+        f"{UPDATE} -> old + (1 - momentum) * (now - old)"
+    ],
     # The packet holds 1 and 3: mean 2, variance 1, root 2; then 0 and 2 with mean 1, variance 1. A quarter of that is
     # stored: means 0.5 and 0.25, variances 1. The image: (3 - 0.5)/2 · 2 · 2 = 5, then (5 - 0.25)/2 · 8.
     worked=[(case([[3]], *PACKET, [[ONE] * 3, [2 * ONE, 2 * ONE, 8 * ONE]], momentum=0.75, eps=3), [[19]])],
