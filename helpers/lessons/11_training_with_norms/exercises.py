@@ -135,11 +135,6 @@ class my_batch_norm_layer(Layer):
         "keep * -2-> self.momentum *\n+ self.momentum * -2-> + keep *": (
             "your weights are swapped: momentum is the weight of the new batch here, as in PyTorch"
         ),
-        "if self.training: -> if True:\nself.root = np.sqrt(var -> "
-        "self.root = np.sqrt((var := var if self.training else self.running_var)\n"
-        "(x - mean) -> (x - (mean if self.training else self.running_mean))": (
-            "your running averages move in eval mode, too; update them in training mode only"
-        ),
         "if self.by_batch: -> if False:": "backward treats mean and variance as constants; both depend on x",
         "if self.by_batch: -> if True:": "after an eval forward the statistics are constants, so there dx is g / root",
         "if self.by_batch: -> if self.training:": "self.training may change after forward; store the mode there",

@@ -1,16 +1,12 @@
 """Lesson 12: tests that accept correct layers and reject wrong ones.
 
 The learner's functions are tests, so the cases are layers: LAYER, a batch norm for x of shape (N, C, L), and edits of
-its text that leave it right, are the bugs of the lesson, or bugs that the lesson does not show. For every one holds:
+its text that leave it right, are the bugs of the lesson, or bugs that the lesson does not show. Every one has
 
-    layer = Layer(channels)                      gamma, beta: arrays (channels,), 1 and 0 at first; the layer computes
-                                                 at least as precisely as the dtype of gamma
+    layer = Layer(channels)                      gamma, beta: (channels,), 1 and 0 at first; computes in gamma's dtype or better
     layer(x, training=True, keep=None) -> y      keep, bool (N, L), is False at padding, whose outputs may be anything;
                                                  one value per channel in training mode may raise ValueError
-    layer.backward(dy) -> dx                     for the last call, which had no padding; then layer.dgamma and
-                                                 layer.dbeta, arrays (channels,), are the other two gradients
-
-y and dx have the dtype of x.
+    layer.backward(dy) -> dx                     for the last call, without padding; sets layer.dgamma and layer.dbeta
 """
 
 import traceback
@@ -97,10 +93,6 @@ class Candidate(NamedTuple):
     words: str
 
 
-def _candidates(words, right=False):
-    return [Candidate(made(edit), right, said) for edit, said in words.items()]
-
-
 # Edits that exercises 1 and 2 try, too.
 FLOAT32 = "+ precision = np.float32\nfloat64 -> float32\n(x - mean) -> (np.float32(x) - np.float32(mean))"
 BACKWARD = "rows.mean(axis=0) -> rows[::-1].mean(axis=0)\nrows.var(axis=0) -> rows[::-1].var(axis=0)"
@@ -163,7 +155,10 @@ MORE_BUGS = {
     "rows.mean( -> np.nanmean(rows, \nrows.var( -> np.nanvar(rows, ": "leaves NaN out; try a batch with one NaN",
     "gamma * x_hat -> gamma * np.clip(x_hat, -6, 6)": "clips at 6; try one number far from all others",
 }
-RIGHT, SEEN, UNSEEN = _candidates(CORRECT, right=True), _candidates(BUGS), _candidates(MORE_BUGS)
+RIGHT, SEEN, UNSEEN = (
+    [Candidate(made(edit), words is CORRECT, said) for edit, said in words.items()]
+    for words in (CORRECT, BUGS, MORE_BUGS)
+)
 BATCH_NORM = RIGHT[0].make
 
 
@@ -218,7 +213,10 @@ def my_padding_test(make, x, keep):
     cases=_padding_cases,
     run=_run,
     # the mean of the real positions 1 and 3 is 2, that of all four is not
-    worked=[(case(BATCH_NORM, *HALF_PADDED), True), (case(made(COUNTS_PADDING), *HALF_PADDED), False)],
+    worked=[
+        (case(BATCH_NORM, *HALF_PADDED, label="a correct layer"), True),
+        (case(made(COUNTS_PADDING), *HALF_PADDED, label="a layer that counts the padding"), False),
+    ],
     mistakes={
         "return False": "it says False for every layer; hand keep to both calls, and the same x to both in eval mode",
         "x, 50) -> x, 0)": "you set the padding to 0, but it is often 0 already; use a different number",
@@ -243,9 +241,7 @@ def _gradient_cases(rng):
         one("a correct layer on large numbers, where gradients are small", size=1e4),
         one("a layer that treats its statistics as constants", CONSTANTS),
         one("a layer that treats its statistics as constants, on large numbers", CONSTANTS, 1e4),
-        one(
-            "a layer that divides by n - 1, in backward too", f"{DIVIDES_BY_N_MINUS_1}\noverlap = -> overlap = 6 / 5 *"
-        ),
+        one("a layer that divides by n - 1 throughout", f"{DIVIDES_BY_N_MINUS_1}\noverlap = -> overlap = 6 / 5 *"),
         one("a layer that forgets gamma in backward", NO_GAMMA),
         one("a layer whose gradient is twice as large", "return g -> return 2 * g"),
         one("a layer whose gradient has the wrong sign", "return g -> return -g"),
@@ -274,7 +270,10 @@ def my_gradient_test(layer, x, dy):
     cases=_gradient_cases,
     run=_run,
     variants=["= 0.01 -> = 0.02\n/ 0.02 -> / 0.04\nmax(axis -2-> sum(axis"],
-    worked=[(case(_times(3, back)(1), np.array([[[1.0, 2]]]), np.array([[[5.0, 7]]])), back == 3) for back in (3, 2)],
+    worked=[
+        (case(_times(3, b)(1), *np.array([[[[1.0, 2]]], [[[5, 7]]]]), label=f"y = 3 x, dx = {b} dy"), b == 3)
+        for b in (3, 2)
+    ],
     mistakes={
         "return True": "it says True for every layer; compare the gradient with central differences",
         "return False": (

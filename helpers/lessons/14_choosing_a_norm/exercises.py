@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...exercises import Exercise, WrongKind, case
+from ...exercises import Exercise, case
 
 
 def _diagnosis_cases(rng):
@@ -56,11 +56,9 @@ def my_diagnosis(outputs):
         'return 0, "healthy" -> return [0, "healthy"]'
     ],
     worked=[
-        # one of two units is above 0 for both samples, then both are
-        (case([np.array([[1, 0], [2, 3]])]), (0, "healthy")),
-        (case([np.array([[1, 0], [0, 1]]), np.array([[1, 2], [2, 3]])]), (2, "always on")),
-        # root mean squares 1, 10 and 101
-        (case([size * np.array([[2, 0], [0, 0]]) for size in (1, 10, 101)]), (3, "exploding")),
+        # one of two units is above 0 for both samples
+        (case([np.array([[1, 0], [2, 3]])], label="[[1, 0], [2, 3]]"), (0, "healthy")),
+        (case([size * np.eye(2) for size in (1, 10, 101)], label="sizes 1, 10, 101"), (3, "exploding")),
     ],
     mistakes={
         "(outputs, 1) -> (outputs)": "you counted the layers from 0; the first is layer 1, and 0 means healthy",
@@ -82,8 +80,6 @@ def my_diagnosis(outputs):
 
 def _added_up(parts):
     """A symptom: the parts' sizes added up; it never sees which part is called healthy."""
-    if not isinstance(parts, dict):
-        raise WrongKind("symptom takes a whole dict, with one part replaced; you gave it something else")
     return float(sum(np.abs(part).max() for part in parts.values()))
 
 
@@ -95,8 +91,9 @@ def _all_needed(parts):
 def _cause_cases(rng):
     def one(label, faulty, healthy, symptom=_added_up):
         def parts(sizes):
-            names = ("inputs", "weights", "biases")
-            return {name: np.full((2, 3), size) for name, size in zip(names, sizes, strict=False)}
+            return {
+                name: np.full((2, 3), size) for name, size in zip(("inputs", "weights", "biases"), sizes, strict=False)
+            }
 
         return case(symptom, parts(faulty), parts(healthy), label=label)
 
@@ -124,8 +121,11 @@ def my_cause(symptom, faulty, healthy):
     cases=_cause_cases,
     variants=[lambda s, bad, good: next((k for k in bad if s(bad | {k: good[k]}) <= 0.1), "none")],
     worked=[
-        (case(lambda parts: parts["a"] + parts["b"], {"a": 0.0, "b": 3.0}, {"a": 0.0, "b": 0.1}), "b"),
-        (case(lambda parts: parts["a"] + parts["b"], {"a": 2.0, "b": 3.0}, {"a": 0.0, "b": 0.1}), "none"),
+        (case(lambda parts: sum(parts.values()), {"a": a, "b": 3}, {"a": 0, "b": 0.1}, label=label), answer)
+        for a, label, answer in [
+            (0, "a and b 0 and 3, healthy 0 and 0.1", "b"),
+            (2, "2 and 3, healthy 0 and 0.1", "none"),
+        ]
     ],
     mistakes={
         "+ parts = dict(faulty)\n"
@@ -151,9 +151,6 @@ def _invariance_cases(rng):
         x[1:] *= others  # louder, so that the largest number is not in sample 0, whatever replaces the others
         return x
 
-    def by_largest(x):
-        return x / np.abs(x).max()
-
     def slightly(x):
         """tanh of the sample, moved a little by what the others do: just above the tolerance."""
         return np.tanh(x / 10) + 0.01 * np.tanh(x.mean(axis=0))
@@ -166,7 +163,7 @@ def _invariance_cases(rng):
         case(lambda x: x - x.mean(axis=-1, keepdims=True), data(), label="the mean subtracted"),
         case(lambda x: x - x[:1], data(), label="the first sample subtracted"),
         case(lambda x: -np.abs(x), data(), label="minus the absolute value"),
-        case(by_largest, data(others=5), label="divided by the largest number"),
+        case(lambda x: x / np.abs(x).max(), data(others=5), label="divided by the largest number"),
         case(slightly, data(mean=1), label="a little of the other samples"),
         case(lambda x: 0.002 * np.sin(x), data(), label="small outputs"),
         case(lambda x: 10 + 0.3 * np.tanh(x), data(), label="outputs near 10"),
@@ -191,8 +188,11 @@ def my_invariances(norm, x):
     results=("scale of all", "shift of all", "scale of one sample", "other samples"),
     variants=["-7 * x + 5 -> np.random.default_rng(5).normal(50, 20, size=x.shape)"],
     worked=[
-        (case(lambda x: x - x.mean(axis=1, keepdims=True), np.array([[1.0, 3], [5, 9]])), (False, True, False, True)),
-        (case(lambda x: x / np.abs(x).max(), np.array([[1.0, 3], [5, 9]])), (True, False, False, False)),
+        (case(norm, np.array([[1.0, 3], [5, 9]]), label=label), answer)
+        for norm, label, answer in [
+            (lambda x: x - x.mean(axis=1, keepdims=True), "each sample's mean subtracted", (False, True, False, True)),
+            (lambda x: x / np.abs(x).max(), "divided by the largest number", (True, False, False, False)),
+        ]
     ],
     mistakes={
         ("< 1e-3 -> == 0", f"{SMALL} -> np.allclose(norm(changed)[0], norm(x)[0])"): (
