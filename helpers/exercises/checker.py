@@ -34,13 +34,16 @@ from . import slips
 from .attempts import is_blank, not_written_here, unfit
 from .edits import Case
 from .relations import relations
-from .shared import CANCELS
 
 TIME_LIMIT = 5.0  # seconds of computing for all cases of one attempt, however busy the machine is
 SLIPS_TIME_LIMIT = 2.0  # seconds of computing for all slips
 PAIRS_TIME_LIMIT = 0.6  # and of these for two slips at once
-FEW_NUMBERS = 6  # an array of so many is printed
+FEW_NUMBERS = 8  # an array of so many is printed
 MANY_NUMBERS = 12  # in the answers to all cases: with fewer only a single slip is named
+CANCELS = (
+    "mean(x²) − mean(x)² subtracts two numbers that are almost equal when the mean is large, and their digits cancel; "
+    "subtract the mean first, then square"
+)
 _HELPERS = str(Path(__file__).resolve().parents[1])
 _LESSONS = Path(_HELPERS) / "lessons"
 _PACKAGE = __package__.split(".")[0]

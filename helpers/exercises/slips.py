@@ -288,12 +288,15 @@ def _made(base, slips):
 @cache
 def bases(exercise):
     """The solution and those variants of an exercise whose text says it all."""
-    found = [Base(exercise.solution, exercise.names, exercise.results)]
+    texts = [(exercise.solution, {})] + [(v.text, {}) for v in exercise.variants if hasattr(v, "text")]
     for variant in exercise.variants:
-        if getattr(variant, "__closure__", True) is None and variant.__name__ != "<lambda>":
-            text = getattr(variant, "text", None) or dedent(inspect.getsource(variant))
-            found.append(Base(text, vars(inspect.getmodule(variant) or inspect) | exercise.names, exercise.results))
-    return found
+        if (
+            getattr(variant, "__closure__", True) is None
+            and not hasattr(variant, "text")
+            and "<" not in variant.__name__
+        ):
+            texts.append((dedent(inspect.getsource(variant)), vars(inspect.getmodule(variant))))
+    return [Base(text, names | exercise.names, exercise.results) for text, names in texts]
 
 
 def _slips(base):
@@ -475,7 +478,8 @@ def _first_lines(base):
     function = base.tree.body[-1]
     for argument in function.args.args if isinstance(function, ast.FunctionDef) else ():
         name = argument.arg
-        lines = {f"np.asarray({name}).astype(np.float32)": "it is computed in float32, which keeps 7 digits only"}
+        rounded = f"np.float32({name}) if np.asarray({name}).dtype == float else {name}"
+        lines = {rounded: "it is computed in float32, which keeps 7 digits only"}
         if name in ("eps", "epsilon"):
             lines |= dict.fromkeys(("1e-5", "1e-6", "1e-8"), f"the argument {name} is ignored")
             lines["0"] = "epsilon is left out"

@@ -2,13 +2,8 @@
 
 import numpy as np
 
-from ...exercises import Exercise, Says, case
-
-# The smallest cases worked by hand: -SMALL and SMALL have variance 3e-5, with the usual eps 4e-5, and become -HALF
-# and HALF.
-SMALL, HALF = np.sqrt(3e-5), np.sqrt(3 / 4)
-PAIR = np.array([[-SMALL], [SMALL]])
-ONE, NONE = np.ones(1), np.zeros(1)
+from ...exercises import Exercise, case
+from ...exercises.shared import HALF, PAIR, by_hand
 
 
 def _batch_norm_cases(rng):
@@ -44,14 +39,11 @@ def my_batch_norm(x, gamma, beta, mean, var, training, eps=1e-5):
     variants=["x.var(axis=0) -> np.mean((x - mean) ** 2, axis=0)"],
     worked=[
         # mean 2, variance 1: root 2
-        (case(np.array([[1], [3]]), np.array([2]), np.array([100]), 0, 0, True, eps=3), [[99], [101]]),
+        (by_hand([[1], [3]], [2], [100], [5], [9], True, eps=3), [[99], [101]]),
         # stored means 0 and 1, variances 6 and 13: roots 3 and 4
-        (
-            case(np.array([[3, 5]]), np.array([2, 10]), np.array([1, 2]), [0, 1], np.array([6, 13]), False, eps=3),
-            [[3, 12]],
-        ),
-        (case(PAIR, ONE, NONE, NONE, ONE, True), [[-HALF], [HALF]]),
-        (case(PAIR, ONE, NONE, NONE, 3e-5 * ONE, False), [[-HALF], [HALF]]),
+        (by_hand([[3, 5]], [2, 10], [1, 2], [0, 1], [6, 13], False, eps=3), [[3, 12]]),
+        (by_hand(PAIR[:, None], [1], [0], [0], [1], True), [[-HALF], [HALF]]),
+        (by_hand(PAIR[:, None], [1], [0], [0], [3e-5], False), [[-HALF], [HALF]]),
     ],
     mistakes={
         "axis=0 -2-> axis=1, keepdims=True": "in training you averaged within each row; that is layer norm",
@@ -93,8 +85,8 @@ def my_fold_batch_norm(w, b, gamma, beta, mean, var, eps=1e-5):
     variants=["(b - mean) * scale + beta -> gamma * (b - mean) / np.sqrt(var + eps) + beta"],
     worked=[
         # gamma / sqrt(var + eps) is 1 for the first output and 2 for the second
-        (case(np.array([[2, 3]]), *np.array([[1, 2], [3, 4], [4, 5], [5, 0], [8, 3]]), eps=1), ([[2, 6]], [0, 9])),
-        (case(SMALL * np.ones((1, 1)), NONE, ONE, NONE, NONE, 3e-5 * ONE), ([[HALF]], [0])),
+        (by_hand([[2, 3]], [1, 2], [3, 4], [4, 5], [5, 0], [8, 3], eps=1), ([[2, 6]], [0, 9])),
+        (by_hand([PAIR], [0, 0], [1, 1], [0, 0], [0, 0], [3e-5, 3e-5]), ([[-HALF, HALF]], [0, 0])),
     ],
     mistakes={
         "w * scale -> w * scale[:, None]": "you scaled the rows of w, the inputs; in x @ w every output is a column",
@@ -142,8 +134,8 @@ def my_masked_batch_norm(x, mask, eps=1e-5):
         "real = x[mask]; y = np.zeros(x.shape); y[mask] = (real - real.mean(axis=0)) / np.sqrt(real.var(axis=0) + eps); return y"
     ],
     worked=[
-        (case(np.array([[[1], [9]], [[3], [8]]]), np.array([[True, False]] * 2), eps=3), [[[-0.5], [0]], [[0.5], [0]]]),
-        (case(PAIR[None], np.array([[True, True]])), [[[-HALF], [HALF]]]),
+        (by_hand([[[1], [9]], [[3], [8]]], [[True, False]] * 2, eps=3), [[[-0.5], [0]], [[0.5], [0]]]),
+        (by_hand(PAIR[None, :, None], [[True, True]]), [[[-HALF], [HALF]]]),
     ],
     mistakes={
         "return (x - x.mean(axis=(0, 1))) / np.sqrt(x.var(axis=(0, 1)) + eps)": (
@@ -151,7 +143,6 @@ def my_masked_batch_norm(x, mask, eps=1e-5):
         ),
         "return mask * (x -> return (x": "your statistics are right, but the padding got outputs too; they must be 0 there",
         "x = np.where(mask, x, 0) -> pass": "0 times inf or nan is nan; set the padding to 0 with np.where before you multiply",
-        "sum(axis=(0, 1)) / mask.sum() -2-> mean(axis=(0, 1))": "you divided both sums by N times L; only the real tokens count",
         (
             "(mask * (x - mean) ** 2) -> ((mask * x - mean) ** 2)",
             "+ x = mask[..., None] * x\n(mask * (x - mean) ** 2) -> ((x - mean) ** 2)\nreturn mask * -> return",
@@ -159,9 +150,6 @@ def my_masked_batch_norm(x, mask, eps=1e-5):
         "+ x = mask[..., None] * x\n(mask * x).sum(axis=(0, 1)) / mask.sum() -> x.mean(axis=(0, 1))\n"
         "(mask * (x - mean) ** 2).sum(axis=(0, 1)) / mask.sum() -> x.var(axis=(0, 1))": (
             "you set the padding to 0 and averaged over all positions; these zeros count as values too"
-        ),
-        "mask = mask[..., None] -> pass": Says(
-            "your mask lines up with the last axes of x, (L, C); it needs one more axis at the end", "all sizes equal"
         ),
         "return mask * (x - mean) / np.sqrt(var + eps) -> return ((x - mean) / np.sqrt(var + eps))[mask[..., 0]]": (
             "you returned the real tokens only; y has the shape of x, with 0 where there is no token"

@@ -1,10 +1,7 @@
 """Lesson 03: what does eval mode use?"""
 
-import numpy as np
-
 from ...exercises import Exercise, case
-
-ONE, NONE = np.ones(1), np.zeros(1)
+from ...exercises.shared import by_hand
 
 
 def _update_cases(rng):
@@ -38,8 +35,8 @@ def my_update_running_stats(running_mean, running_var, x, momentum=0.1):
     ],
     worked=[
         # batch means 10 and 2, variances 2 and 8, divided by n - 1 = 1
-        (case(np.array([1, 0]), ONE, np.array([[9, 0], [11, 4]]), momentum=0.5), ([5.5, 1], [1.5, 4.5])),
-        (case(NONE, ONE, np.array([[9], [11]])), ([1], [1.1])),
+        (by_hand([1, 0], [1, 1], [[9, 0], [11, 4]], momentum=0.5), ([5.5, 1], [1.5, 4.5])),
+        (by_hand([0], [1], [[9], [11]]), ([1], [1.1])),
     ],
     mistakes={
         (
@@ -109,12 +106,9 @@ def my_batch_norm_eval(x, gamma, beta, running_mean, running_var, eps=1e-5):
     ],
     worked=[
         # means 1 and 1, variances 1 and 13: roots 2 and 4
-        (
-            case(np.array([[[[1, 3]], [[5, 9]]]]), *np.array([[2, 10], [100, 200], [1, 1], [1, 13]]), eps=3),
-            [[[[100, 102]], [[210, 220]]]],
-        ),
+        (by_hand([[[[1, 3]], [[5, 9]]]], [2, 10], [100, 200], [1, 1], [1, 13], eps=3), [[[[100, 102]], [[210, 220]]]]),
         # the usual eps: 2.6e-5 and 1e-5 make a root of 0.006
-        (case(np.full((1, 1, 1, 1), 0.006), ONE, NONE, NONE, 2.6e-5 * ONE), [[[[1]]]]),
+        (by_hand([[[[0.006]]]], [1], [0], [0], [2.6e-5]), [[[[1]]]]),
     ],
     mistakes={
         "running_mean[:, None, None] -> x.mean(axis=(0, 2, 3), keepdims=True)\n"

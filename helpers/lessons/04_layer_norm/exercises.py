@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...exercises import Exercise, case
-from ...exercises.shared import AFFINE_FIRST, affine_case, affine_cases
+from ...exercises.shared import AFFINE_FIRST, affine_case, affine_cases, by_hand
 
 
 def _tuple_cases(rng):
@@ -38,10 +38,7 @@ def my_layer_norm_tuple_axes(x, axis, gamma, beta, eps=1e-5):
     variants=["x.var(axis=axis, keepdims=True) -> np.mean((x - mean) ** 2, axis=axis, keepdims=True)"],
     worked=[
         # mean 3, variance 3.5 over both axes
-        (
-            case(np.array([[[1, 2], [3, 6]]]), (1, 2), *np.array([[[1, 2], [3, 4]], [[10, 20], [30, 40]]]), eps=0.5),
-            [[[9, 19], [30, 46]]],
-        ),
+        (by_hand([[[1, 2], [3, 6]]], (1, 2), [[1, 2], [3, 4]], [[10, 20], [30, 40]], eps=0.5), [[[9, 19], [30, 46]]]),
     ],
     mistakes={
         "+ axis = (-2, -1)": "you averaged over axes of your own choice; pass `axis` on to mean and variance",
@@ -71,12 +68,7 @@ def my_channel_layer_norm(x, gamma, beta, eps=1e-6):
     variants=[
         "+ x = x.transpose(0, 2, 3, 1)\naxis=1 -2-> axis=-1\n[:, None, None] -2->\nreturn gamma * y + beta -> return (gamma * y + beta).transpose(0, 3, 1, 2)"
     ],
-    worked=[
-        (
-            case(np.array([[[[1, 5]], [[3, 5]]]]), np.array([2, 10]), np.array([100, 200]), eps=3),
-            [[[[99, 100]], [[205, 200]]]],
-        ),
-    ],
+    worked=[(by_hand([[[[1, 5]], [[3, 5]]]], [2, 10], [100, 200], eps=3), [[[[99, 100]], [[205, 200]]]])],
     mistakes={
         "axis=1 -2-> axis=-1": "you averaged over the last axis, the width; the channels are axis 1",
         "axis=1 -2-> axis=(2, 3)": "you averaged over pixels, as in instance norm; average over the channels",

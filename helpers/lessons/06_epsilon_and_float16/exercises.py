@@ -5,7 +5,7 @@ import tracemalloc
 import numpy as np
 
 from ...exercises import Exercise, WrongKind, case
-from ...exercises.checker import matches
+from ...exercises.shared import same_dtype
 
 
 def _safe_cases(rng):
@@ -27,16 +27,6 @@ def _safe_cases(rng):
     ]
 
 
-def _same_dtype(result, expected, tol):
-    """The usual comparison, to the digits of the dtype, which counts too."""
-    passed, text = matches(result, expected, tol if expected.dtype == np.float16 else tol / 100)
-    dtype = getattr(getattr(result, "y", result), "dtype", None)
-    if passed and dtype != expected.dtype:
-        got = dtype or type(result).__name__
-        return False, f"the numbers are right, but got {got}, expected {expected.dtype}, as in x"
-    return passed, text
-
-
 SAFE_RMS_NORM = Exercise(
     solution="""
 def my_safe_rms_norm(x, gamma, eps=1e-5):
@@ -46,7 +36,7 @@ def my_safe_rms_norm(x, gamma, eps=1e-5):
 """,
     cases=_safe_cases,
     tol=2e-3,
-    compare=_same_dtype,
+    compare=same_dtype,
     variants=["np.float32 -> np.float64\n(wide / rms * gamma).astype(x.dtype) -> (wide / rms).astype(x.dtype) * gamma"],
     worked=[
         # mean square 25, with eps 36

@@ -3,10 +3,7 @@
 import numpy as np
 
 from ...exercises import Exercise, case
-from ...exercises.shared import AFFINE_FIRST, affine_case
-
-# The smallest x for cases worked by hand: its variance is 3e-5, with the usual eps 4e-5, so it becomes -HALF and HALF.
-PAIR, HALF = np.sqrt(3e-5) * np.array([-1.0, 1.0]), np.sqrt(3 / 4)
+from ...exercises.shared import AFFINE_FIRST, HALF, PAIR, affine_case, by_hand
 
 
 def _group_norm_cases(rng):
@@ -42,10 +39,10 @@ def my_group_norm(x, groups, gamma, beta, eps=1e-5):
     worked=[
         # two groups of two channels with one pixel: 1 and 3 become -0.5 and 0.5, 5 and 7 too
         (
-            case(np.array([1, 3, 5, 7]).reshape(1, 4, 1, 1), 2, *np.array([[2, 4, 6, 8], [10, 20, 30, 40]]), eps=3),
-            np.reshape([9, 22, 27, 44], (1, 4, 1, 1)),
+            by_hand([[[[1]], [[3]], [[5]], [[7]]]], 2, [2, 4, 6, 8], [10, 20, 30, 40], eps=3),
+            [[[[9]], [[22]], [[27]], [[44]]]],
         ),
-        (case(PAIR.reshape(1, 1, 1, 2), 1, np.ones(1), np.zeros(1)), [[[[-HALF, HALF]]]]),
+        (by_hand(PAIR.reshape(1, 1, 1, 2), 1, [1], [0]), [[[[-HALF, HALF]]]]),
     ],
     mistakes={
         (
@@ -104,15 +101,9 @@ def my_adain(content, style, eps=1e-5):
     variants=["np.sqrt(style_var + eps) * x_hat -> np.sqrt((style_var + eps) / (var + eps)) * (content - mean)"],
     worked=[
         # content: mean 2, root of 1 + 3; style: mean 10, root of 1 + 3 and mean 8, root of 13 + 3
-        (
-            case(np.array([[[1, 3]]] * 2), np.array([[[9], [11]], [[8 - 13**0.5], [8 + 13**0.5]]]), eps=3),
-            [[[9, 11]], [[6, 10]]],
-        ),
+        (by_hand([[[1, 3]]] * 2, [[[9, 11], [9, 11]], [[9, 13], [7, 3]]], eps=3), [[[9, 11]], [[6, 10]]]),
         # sqrt(5) times PAIR has variance 15e-5, with the usual eps 16e-5
-        (
-            case(PAIR.reshape(1, 1, 2), 1 + 5**0.5 * PAIR.reshape(1, 2, 1)),
-            [[1 + np.sqrt(16e-5) * HALF * np.sign(PAIR)]],
-        ),
+        (by_hand(PAIR[None, None], 1 + 5**0.5 * PAIR[None, :, None]), [[1 + np.sqrt(16e-5) * HALF * np.sign(PAIR)]]),
     ],
     mistakes={
         "+ content, style = style, content": "content and style have changed places: the picture comes from content",
@@ -154,9 +145,9 @@ def my_weight_standardize(w, gain, eps=1e-5):
         "return np.array([g * (row - row.mean()) / np.sqrt(row.var() + eps) for row, g in zip(w, gain, strict=True)])"
     ],
     worked=[
-        (case(np.array([[1, 3], [5, 7]]), np.array([2, 10]), eps=3), [[-1, 1], [-5, 5]]),
-        (case(np.array([[[[1, 2]], [[3, 6]]]]), np.array([4]), eps=0.5), [[[[-4, -2]], [[0, 6]]]]),
-        (case(PAIR[None], np.ones(1)), [[-HALF, HALF]]),
+        (by_hand([[1, 3], [5, 7]], [2, 10], eps=3), [[-1, 1], [-5, 5]]),
+        (by_hand([[[[1, 2]], [[3, 6]]]], [4], eps=0.5), [[[[-4, -2]], [[0, 6]]]]),
+        (by_hand(PAIR[None], [1]), [[-HALF, HALF]]),
     ],
     mistakes={
         "axis=1 -2-> axis=0": "you averaged over axis 0, from unit to unit; average within each output unit",

@@ -3,11 +3,11 @@
 import numpy as np
 
 from ...exercises import Exercise, WrongKind, case
+from ...exercises.shared import by_hand
 
 FROBENIUS = "you divided by the Frobenius norm, one length of the whole matrix, the root of the sum of all squares"
 # For the cases worked by hand: W^T u is (2, 1), and W v is (4, 1, 0) / sqrt(5).
-START = np.array([1.0, 1.0, 5.0])
-TALL = np.array([[2.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
+START, TALL = np.array([1, 1, 5.0]), np.array([[2.0, 0], [0, 1], [0, 0]])
 
 
 def _weight_norm_cases(rng):
@@ -35,13 +35,11 @@ def my_weight_norm(v, g):
     variants=[
         "np.sqrt((v**2).sum(axis=1, keepdims=True)) -> np.linalg.norm(v, axis=1)\ng[:, None] * v / length -> v * (g / length)[:, None]"
     ],
-    worked=[(case(np.array([[3.0, 4.0], [0.0, 2.0]]), np.array([10.0, 3.0])), [[6, 8], [0, 3]])],
+    worked=[(by_hand([[3.0, 4], [0, 2]], [10.0, 3]), [[6, 8], [0, 3]])],
     mistakes={
         "np.sqrt((v**2).sum(axis=1, keepdims=True)) -> np.linalg.norm(v)": FROBENIUS + "; each row has its own",
         "g[:, None] -> g\naxis=1, keepdims=True -> axis=1": "g and the lengths line up with the columns; give them an axis of size 1",
-        "np.sqrt((v**2).sum(axis=1, keepdims=True)) -> np.linalg.norm(v, 2)": (
-            "you divided by the largest singular value of v; that is spectral norm, here each row has its own length"
-        ),
+        "np.sqrt((v**2).sum(axis=1, keepdims=True)) -> np.linalg.norm(v, 2)": "you divided by sigma, as spectral norm does; each row has its own length",
     },
 )
 
@@ -106,10 +104,7 @@ def my_power_iteration(w, u, n_iter):
     variants=["u / np.linalg.norm(u) -> u / np.sqrt(u @ u)\nu @ w @ v -> np.linalg.norm(w @ v)"],
     worked=[
         (case(TALL, START, 1), (np.sqrt(17 / 5), np.array([4, 1, 0]) / np.sqrt(17), np.array([2, 1]) / np.sqrt(5))),
-        (
-            case(TALL, START, 2),
-            (np.sqrt(257 / 65), np.array([16, 1, 0]) / np.sqrt(257), np.array([8, 1]) / np.sqrt(65)),
-        ),
+        (case(TALL, START, 2), (257**0.5 / 65**0.5, np.array([16, 1, 0]) / 257**0.5, np.array([8, 1]) / 65**0.5)),
     ],
     mistakes={
         "v / np.linalg.norm(v) -> v\nu / np.linalg.norm(u) -> u\n"
