@@ -12,7 +12,7 @@ def _case(rng, shape, *groups, features=-1, mean=0.0, scale=1.0, label="", **kwa
     return case(dy, mean + scale * noise, *groups, rng.uniform(0.5, 2.0, shape[features]), label=label, **kwargs)
 
 
-def _row_cases(rng, shapes):
+def _row_cases(rng, shapes, large=()):
     """The shapes {label: shape} at which this norm differs from others, and what tells scale, mean and eps."""
     return [
         _case(rng, (5, 3), label="small x"),
@@ -20,6 +20,7 @@ def _row_cases(rng, shapes):
         *(_case(rng, shape, mean=1, label=label) for label, shape in shapes.items()),
         _case(rng, (4, 6), scale=3e-3, label="small scale"),
         _case(rng, (4, 3), eps=0.5, label="large eps"),
+        *(_case(rng, (6, 5), mean=mean, label="large mean") for mean in large),
     ]
 
 
@@ -36,7 +37,7 @@ def my_batch_norm_backward(dy, x, gamma, eps=1e-5):
     n = len(x)  # the number of samples
     c = x - x.mean(axis=0)  # the centered values
     s = np.sqrt(np.mean(c**2, axis=0) + eps)  # the root
-    x_hat = c / s
+    x_hat = c / s  # the normalized values
     dgamma = np.sum(dy * x_hat, axis=0)  # the slope of gamma
     dbeta = np.sum(dy, axis=0)  # the slope of beta
     g = dy * gamma  # the slope of x̂
@@ -47,10 +48,7 @@ def my_batch_norm_backward(dy, x, gamma, eps=1e-5):
     dx = dc + dmean / n  # the slope of x
     return dx, dgamma, dbeta, dvar, dmean
 """,
-    cases=lambda rng: [
-        *_row_cases(rng, {"wide x": (3, 7), "one feature": (8, 1)}),
-        _case(rng, (6, 5), mean=1e8, label="large mean"),
-    ],
+    cases=lambda rng: _row_cases(rng, {"wide x": (3, 7), "one feature": (8, 1)}, [1e8]),
     results=("dx", "dgamma", "dbeta", "dvar", "dmean"),
     tol=1e-4,
     variants=[
@@ -86,10 +84,7 @@ def my_layer_norm_backward(dy, x, gamma, eps=1e-5):
     dbeta = np.sum(dy, axis=others)  # the slope of beta
     return dx, dgamma, dbeta
 """,
-    cases=lambda rng: [
-        *_row_cases(rng, {"sequence": (2, 5, 4), "one row": (1, 7)}),
-        _case(rng, (6, 5), mean=1e8, label="large mean"),
-    ],
+    cases=lambda rng: _row_cases(rng, {"sequence": (2, 5, 4), "one row": (1, 7)}, [1e8]),
     results=("dx", "dgamma", "dbeta"),
     tol=1e-4,
     variants=["np.mean(g * x_hat, axis=-1, keepdims=True) -> np.sum(g * x_hat, axis=-1, keepdims=True) / g.shape[-1]"],
@@ -117,7 +112,7 @@ RMS_NORM_BACKWARD = Exercise(
     solution="""
 def my_rms_norm_backward(dy, x, gamma, eps=1e-5):
     rms = np.sqrt(np.mean(x**2, axis=-1, keepdims=True) + eps)  # the root mean square
-    x_hat = x / rms
+    x_hat = x / rms  # the normalized values
     g = dy * gamma  # the slope of x̂
     overlap = np.mean(g * x_hat, axis=-1, keepdims=True)  # the mean of g · x̂
     dx = (g - x_hat * overlap) / rms  # the slope of x

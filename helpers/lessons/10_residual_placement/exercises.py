@@ -24,6 +24,7 @@ def _block_cases(rng):
     ]
 
 
+BY_HAND = np.array([[1.0, 3]]), lambda x: 10 * x, lambda x: 2 * x, lambda x: x - 1, lambda x: x + 1
 PRE_NORM_BLOCK = Exercise(
     solution="""
 def my_pre_norm_block(x, attention, mlp, norm_1, norm_2):
@@ -34,9 +35,7 @@ def my_pre_norm_block(x, attention, mlp, norm_1, norm_2):
     tol=1e-5,
     variants=[lambda x, f, g, norm_1, norm_2: (h := f(norm_1(x)) + x) + g(norm_2(h))],
     # norm_1 gives 0 and 2, attention 0 and 20: the stream is 1 and 23; norm_2 gives 2 and 24, the MLP 4 and 48
-    worked=[
-        (case(np.array([[1.0, 3]]), lambda x: 10 * x, lambda x: 2 * x, lambda x: x - 1, lambda x: x + 1), [[5, 71]])
-    ],
+    worked=[(case(*BY_HAND, label="attention 10 x, MLP 2 x, norm_1 x - 1, norm_2 x + 1"), [[5, 71]])],
     mistakes={
         "h = norm_1(x + attention(x)); return norm_2(h + mlp(h))": (
             "your norms come after the sums; that is post-norm, here each comes before its branch"

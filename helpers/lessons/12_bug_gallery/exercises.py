@@ -218,7 +218,7 @@ def my_padding_test(make, x, keep):
         (case(made(COUNTS_PADDING), *HALF_PADDED, label="a layer that counts the padding"), False),
     ],
     mistakes={
-        "return False": "it says False for every layer; hand keep to both calls, and the same x to both in eval mode",
+        "return False": "it says False for every layer; change the padding only, hand keep to both, and x to both in eval mode",
         "x, 50) -> x, 0)": "you set the padding to 0, but it is often 0 already; use a different number",
         ("return outputs_agree and later_agree -> return outputs_agree", "other = make(x.shape[1]) -> other = one"): (
             "it misses padding that reaches the running statistics; compare two layers in eval mode, too"
@@ -276,9 +276,7 @@ def my_gradient_test(layer, x, dy):
     ],
     mistakes={
         "return True": "it says True for every layer; compare the gradient with central differences",
-        "return False": (
-            "it says False for every layer; compare with central differences in the same mode, to a tolerance"
-        ),
+        "return False": "it says False for every layer; compare with slopes of np.sum(dy * layer(x)), to a tolerance",
         "layer(x) -> pass": "your backward follows the call with the last step; call layer(x) once more before it",
         f"{COMPARISON} -> return np.allclose(layer.backward(dy), slopes)": (
             "np.allclose allows 0.00001, but the slopes are only nearly right; allow a hundredth of the channel's largest"
@@ -288,7 +286,7 @@ def my_gradient_test(layer, x, dy):
         ),
         "= 0.01 -> = 1e-6\n/ 0.02 -> / 2e-6": "a step this small spoils the slopes by float32's rounding; take about 0.01",
         "max(axis=(0, 2)) -2-> max(axis=(0, 2))[0]": (
-            "you compare one channel; a gradient can be wrong in another one only, so compare them all"
+            "one right channel is not enough; a gradient can be wrong in another one only, so compare them all"
         ),
     },
 )
@@ -296,11 +294,11 @@ def my_gradient_test(layer, x, dy):
 
 def _run_battery(battery, layers, trusted):
     """True if the battery judges all layers rightly; else a WrongKind: how many it does not, and one of them."""
-    missed = []
+    missed, used = [], []
     for candidate in layers:
         error = ""
         try:
-            verdict = _run(battery, candidate.make, trusted)
+            verdict = _run(battery, candidate.make, lambda channels: used.append(channels) or trusted(channels))
         except WrongKind:
             raise
         except AssertionError:
@@ -318,6 +316,8 @@ def _run_battery(battery, layers, trusted):
             missed.append(candidate.words + error)
     count = f"{len(missed)} of {len(layers)}"
     verdict = f"it rejects {count} correct layers" if layers[0].right else f"{count} slip through"
+    if len(missed) > 1 and not used:
+        raise WrongKind("it never makes the trusted layer; compare with it, and return False where a layer differs")
     if missed:
         raise WrongKind(f"{verdict}. One {missed[0]}")
     return True
@@ -380,8 +380,8 @@ def my_battery(layer, trusted):
     run=_run_battery,
     worked=[(case([Candidate(_times(k, k), k == 3, "")], _times(3, 3)), True) for k in (3, 4)],
     mistakes={
-        "return True": "it accepts everything; return False where a layer and the trusted one differ",
-        "results(trusted, x) -> results(layer, x)": "you compare the layer with itself; compare it with the trusted one",
+        "trusted(3); return True": "it accepts everything; return False where a layer and the trusted one differ",
+        "trusted(3); return False": "it rejects everything; give both layers the same gamma, beta and batches",
         "np.moveaxis(norm(given, keep=keep), 1, 2)[keep] -> norm(given, keep=keep)": (
             "you compare the outputs at padded positions too, where correct layers differ; compare where keep is True"
         ),

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...exercises import Exercise, case
+from ...exercises import Exercise, WrongKind, case
 
 
 def _diagnosis_cases(rng):
@@ -25,7 +25,7 @@ def _diagnosis_cases(rng):
         one("exploding", factors=(1, 20, 400, 8000)),
         one("the last explodes, tiny numbers", factors=(1e-3, 1e-3, 1e-3, 2e-2)),
         one("slow growth from large numbers", factors=(1e4, 5e4, 25e4, 125e4)),
-        one("three faulty layers", (1, np.s_[:, :5], 0.5), (2, np.s_[:, :4], 0), (3, np.s_[:, :9], 0.5)),
+        one("three faulty layers", (1, np.s_[:, :5], 0), (2, np.s_[:, :4], 0.5), (3, np.s_[:, :9], 0.5)),
         one("half of the units, or one", (1, np.s_[:, :4], 0), (2, np.s_[:, :1], 1), (3, np.s_[:, :8], 1)),
         one("samples that are 0", *((layer, np.s_[:8], 0) for layer in range(4))),
         one("samples above 0", *((layer, np.s_[1:9], 0.5) for layer in range(4))),
@@ -72,7 +72,7 @@ def my_diagnosis(outputs):
         "before = size -> before = before if layer > 1 else size": "you compared with layer 1, not with the one before",
         "all(axis=0) -2-> any(axis=0)": "a unit is dead only if all samples give 0, and always on if all are above it",
         "size > 10 * before -> False": "no layer explodes for you; compare each size with that of the layer before",
-        "np.sqrt(np.mean(y**2)) -> y.std()": "standard deviations subtract the mean; the root mean square includes it",
+        ("np.sqrt(np.mean(y**2)) -> y.std()", "np.sqrt(np.mean(y**2)) -> y.mean()"): "the size is the root mean square",
         'before = size -> return 0, "healthy"': "you answer after the first layer; is the last return inside the loop?",
     },
 )
@@ -80,6 +80,8 @@ def my_diagnosis(outputs):
 
 def _added_up(parts):
     """A symptom: the parts' sizes added up; it never sees which part is called healthy."""
+    if not isinstance(parts, dict):
+        raise WrongKind("symptom takes a whole dict with one part replaced, not one part")
     return float(sum(np.abs(part).max() for part in parts.values()))
 
 
@@ -202,6 +204,7 @@ def my_invariances(norm, x):
         "norm(changed)[0] - norm(x)[0] -> norm(changed) - norm(x)": "you compared all samples; only sample 0 counts",
         "np.max(np.abs( -> abs(np.mean(": "you compared means, in which differences cancel; every entry counts",
         "- norm(x)[0] -> - x[0]": "you compared with x; compare with norm(x)",
+        "others[0] = x[0] -> pass": "for the fourth answer, leave sample 0 as it was",
         ("-7 * x + 5 -> x[::-1].copy()", "-7 * x + 5 -> -x"): "for the fourth answer, take very different samples",
     },
 )

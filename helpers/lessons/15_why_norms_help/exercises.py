@@ -62,7 +62,8 @@ def my_shift(before, after):
 """,
     cases=_shift_cases,
     variants=["after.mean(axis=0) - before.mean(axis=0) -> (after - before).mean(axis=0)"],
-    worked=[(case(np.array([[1, 0], [3, 4]]), np.zeros((2, 2))), [2, 1])],  # means 2, 2; standard deviations 1, 2
+    # means 2, 2 and 3, 0; standard deviations before 1, 2
+    worked=[(case(np.array([[1, 0], [3, 4]]), np.array([[1, -3], [5, 3]])), [1, 1])],
     mistakes={
         "np.abs(moved) -> np.abs(after - before).mean(axis=0)": "take how far the mean moved, not each sample",
         "axis=0 -3-> axis=1": "you averaged over the units of a sample; each unit has its own mean, over the samples",
@@ -100,7 +101,7 @@ def my_gradient_change(gradient, w, reaches):
         "np.linalg.norm(change.ravel()) -> np.sqrt(np.sum(change**2))\nnp.linalg.norm(g.ravel()) -> np.sqrt(np.sum(g * g))"
     ],
     # g = (6, 8) is 10 long; at reach r the gradient is (1 - 2r) g, so it has moved by 2r times the length of g
-    worked=[(case(lambda w: 2 * w, np.array([3.0, 4.0]), [0.5, 1.0]), 2)],
+    worked=[(case(lambda w: 2 * w, np.array([3.0, 4.0]), [0.25, 0.75]), 1.5)],
     mistakes={
         "gradient(w - reach * g) - g  # the change at a reach -> -g + (g := gradient(w - reach * gradient(w)))\nlinalg.norm(g.ravel()) -> linalg.norm(gradient(w).ravel())": (
             "you compared each gradient with the one before; compare each with the one at w"
