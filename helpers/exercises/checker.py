@@ -2,13 +2,11 @@
 
 The result is one line, and a learner's mistake is never a traceback:
 
-    TODO - my_layer_norm: ...                       the stub is untouched, or a `...` is left in it
-    PASS - my_layer_norm: 8 cases
-    FAIL - my_layer_norm: you divided by n - 1 ...  a known mistake gives the same outputs in every case
-    FAIL - my_layer_norm: one slip from right: ...  so does a correct solution that is changed in one place
-    FAIL - my_layer_norm: two slips ...: ...        or in two places, or in all places where it is the same thought
-    FAIL - my_layer_norm: case square x [...]: ...  otherwise what is right, what the numbers are to the right ones,
-                                                    and the first case that differs
+    TODO - ...                       the stub is untouched, or a `...` is left in it
+    PASS - ...: 8 cases
+    FAIL - ...: you divided by ...   a known mistake gives the same outputs in every case
+    FAIL - ...: one slip from right  so does a correct solution changed in one place, or two, or throughout
+    FAIL - ...: case [...]: ...      otherwise what is right, what the numbers are to the right ones, and a case
 """
 
 import contextlib
@@ -307,11 +305,14 @@ def matches(result, expected, tol, names=()):
     if expected is None or isinstance(expected, str):
         got = shorten(repr(result), 40) if isinstance(result, str) else describe(result)
         return type(result) is type(expected) and result == expected, f"got {got}, expected {expected!r}"
+    if result is None:
+        return False, f"got None, expected {describe(expected)}"
     if isinstance(expected, (bool, np.bool_)):
         if isinstance(result, (bool, np.bool_)):
             return bool(result == expected), f"got {result}, expected {expected}"
         if isinstance(result, np.ndarray) and result.dtype == bool and result.ndim:
             return False, f"got {result.size} values True or False, expected one; np.all reduces them to one"
+        return False, f"got {describe(result)}, expected True or False"
     a_complex = isinstance(result, complex) or getattr(getattr(result, "dtype", None), "kind", None) == "c"
     if a_complex and not np.iscomplexobj(expected):
         return False, "got complex numbers, expected real ones"
