@@ -132,10 +132,11 @@ def diagnose(exercise, attempt, from_any_cell=False):
         return True, f"{len(cases)} cases" + hidden
     if exercise.given and _is_made(exercise, exercise.as_given, outcomes):
         return None, f"nothing is fixed yet; {_faults_left(exercise, outcomes, wrong).partition(',')[0]}"
+    known = (m.sentence for m in exercise.mistakes if _is_made(exercise, m.function, outcomes, m.wrong_anyhow))
     said = (
         next((outcome.changed for outcome in wrong if outcome.changed), None)
         or (None if wrong[0].problem else _other_default(exercise, attempt))
-        or _known_mistake(exercise, outcomes)
+        or next(known, None)
         or _slip(exercise, attempt, outcomes, wrong)
         or _translated(wrong[0].problem)
         or (CANCELS if all(o.case.label.startswith("large mean") and not o.problem for o in wrong) else None)
@@ -223,23 +224,22 @@ def _frozen(result):
 
 
 def _changed(exercise, c, args, kwargs):
-    before, after = _arguments(exercise, c.args, c.kwargs), _arguments(exercise, args, kwargs)
-    for name, old in before.items():
-        if not _same_contents(old, after[name]):
+    after = _arguments(exercise, args, kwargs)
+    for name, old in _arguments(exercise, c.args, c.kwargs).items():
+        if _contents(old) != _contents(after[name]):
             kind = "array" if isinstance(old, np.ndarray) else type(old).__name__
             return f"it changes its input {name} in place, and the caller's {kind} with it; work on a copy"
     return ""
 
 
-def _same_contents(old, new):
-    """Whether an array, or a list or dict of arrays, is what it was; other things are not looked into."""
-    if isinstance(old, dict):
-        return old.keys() == new.keys() and all(_same_contents(old[key], new[key]) for key in old)
-    if isinstance(old, (list, tuple)):
-        return len(old) == len(new) and all(map(_same_contents, old, new))
-    if not isinstance(old, np.ndarray) or old.dtype == object:
-        return True
-    return isinstance(new, np.ndarray) and old.shape == new.shape and old.tobytes() == new.tobytes()
+def _contents(thing):
+    """What is in an array, or in a list or dict of arrays, for comparing; other things are not looked into."""
+    if isinstance(thing, dict):
+        return {key: _contents(value) for key, value in thing.items()}
+    if isinstance(thing, (list, tuple)):
+        return [_contents(value) for value in thing]
+    looked_into = isinstance(thing, np.ndarray) and thing.dtype != object
+    return (thing.shape, thing.dtype, thing.tobytes()) if looked_into else None
 
 
 def _line(error):
@@ -377,12 +377,6 @@ def _other_default(exercise, attempt):
                 f"your {name} is {shorten(repr(given), 20)} if none is given; write {name}={ours.default} in the head"
             )
     return None
-
-
-def _known_mistake(exercise, outcomes):
-    """The sentence of the first known mistake that gives what the attempt gave in every case."""
-    made = (m.sentence for m in exercise.mistakes if _is_made(exercise, m.function, outcomes, m.wrong_anyhow))
-    return next(made, None)
 
 
 def _slip(exercise, attempt, outcomes, wrong):
