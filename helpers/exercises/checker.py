@@ -2,13 +2,11 @@
 
 The result is one line, and a learner's mistake is never a traceback:
 
-    TODO - my_layer_norm: ...                       the stub is untouched, or a `...` is left in it
-    PASS - my_layer_norm: 8 cases
-    FAIL - my_layer_norm: you divided by n - 1 ...  a known mistake gives the same outputs in every case
-    FAIL - my_layer_norm: one slip from right: ...  so does a correct solution that is changed in one place
-    FAIL - my_layer_norm: two slips ...: ...        or in two places, or in all places where it is the same thought
-    FAIL - my_layer_norm: case square x [...]: ...  otherwise what is right, what the numbers are to the right ones,
-                                                    and the first case that differs
+    TODO - ...                       the stub is untouched, or a `...` is left in it
+    PASS - ...: 8 cases
+    FAIL - ...: you divided by ...   a known mistake gives the same outputs in every case
+    FAIL - ...: one slip from right  so does a correct solution changed in one place, or two, or throughout
+    FAIL - ...: case [...]: ...      otherwise what is right, what the numbers are to the right ones, and a case
 """
 
 import contextlib
@@ -134,10 +132,11 @@ def diagnose(exercise, attempt, from_any_cell=False):
         return True, f"{len(cases)} cases" + hidden
     if exercise.given and _is_made(exercise, exercise.as_given, outcomes):
         return None, f"nothing is fixed yet; {_faults_left(exercise, outcomes, wrong).partition(',')[0]}"
+    known = (m.sentence for m in exercise.mistakes if _is_made(exercise, m.function, outcomes, m.wrong_anyhow))
     said = (
         next((outcome.changed for outcome in wrong if outcome.changed), None)
         or (None if wrong[0].problem else _other_default(exercise, attempt))
-        or _known_mistake(exercise, outcomes)
+        or next(known, None)
         or _slip(exercise, attempt, outcomes, wrong)
         or _translated(wrong[0].problem)
         or (CANCELS if all(o.case.label.startswith("large mean") and not o.problem for o in wrong) else None)
@@ -225,23 +224,22 @@ def _frozen(result):
 
 
 def _changed(exercise, c, args, kwargs):
-    before, after = _arguments(exercise, c.args, c.kwargs), _arguments(exercise, args, kwargs)
-    for name, old in before.items():
-        if not _same_contents(old, after[name]):
+    after = _arguments(exercise, args, kwargs)
+    for name, old in _arguments(exercise, c.args, c.kwargs).items():
+        if _contents(old) != _contents(after[name]):
             kind = "array" if isinstance(old, np.ndarray) else type(old).__name__
             return f"it changes its input {name} in place, and the caller's {kind} with it; work on a copy"
     return ""
 
 
-def _same_contents(old, new):
-    """Whether an array, or a list or dict of arrays, is what it was; other things are not looked into."""
-    if isinstance(old, dict):
-        return old.keys() == new.keys() and all(_same_contents(old[key], new[key]) for key in old)
-    if isinstance(old, (list, tuple)):
-        return len(old) == len(new) and all(map(_same_contents, old, new))
-    if not isinstance(old, np.ndarray) or old.dtype == object:
-        return True
-    return isinstance(new, np.ndarray) and old.shape == new.shape and old.tobytes() == new.tobytes()
+def _contents(thing):
+    """What is in an array, or in a list or dict of arrays, for comparing; other things are not looked into."""
+    if isinstance(thing, dict):
+        return {key: _contents(value) for key, value in thing.items()}
+    if isinstance(thing, (list, tuple)):
+        return [_contents(value) for value in thing]
+    looked_into = isinstance(thing, np.ndarray) and thing.dtype != object
+    return (thing.shape, thing.dtype, thing.tobytes()) if looked_into else None
 
 
 def _line(error):
@@ -307,11 +305,14 @@ def matches(result, expected, tol, names=()):
     if expected is None or isinstance(expected, str):
         got = shorten(repr(result), 40) if isinstance(result, str) else describe(result)
         return type(result) is type(expected) and result == expected, f"got {got}, expected {expected!r}"
+    if result is None:
+        return False, f"got None, expected {describe(expected)}"
     if isinstance(expected, (bool, np.bool_)):
         if isinstance(result, (bool, np.bool_)):
             return bool(result == expected), f"got {result}, expected {expected}"
         if isinstance(result, np.ndarray) and result.dtype == bool and result.ndim:
             return False, f"got {result.size} values True or False, expected one; np.all reduces them to one"
+        return False, f"got {describe(result)}, expected True or False"
     a_complex = isinstance(result, complex) or getattr(getattr(result, "dtype", None), "kind", None) == "c"
     if a_complex and not np.iscomplexobj(expected):
         return False, "got complex numbers, expected real ones"
@@ -376,12 +377,6 @@ def _other_default(exercise, attempt):
                 f"your {name} is {shorten(repr(given), 20)} if none is given; write {name}={ours.default} in the head"
             )
     return None
-
-
-def _known_mistake(exercise, outcomes):
-    """The sentence of the first known mistake that gives what the attempt gave in every case."""
-    made = (m.sentence for m in exercise.mistakes if _is_made(exercise, m.function, outcomes, m.wrong_anyhow))
-    return next(made, None)
 
 
 def _slip(exercise, attempt, outcomes, wrong):

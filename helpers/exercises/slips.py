@@ -1,11 +1,8 @@
 """Single slips: every function that differs from a correct one in one place of its syntax tree, each with its words.
 
 A correct solution, a "base", is changed where people slip: a factor is left out, a sign is turned, a mean runs over
-another axis. One table of kinds serves all exercises. A comment that begins with "the" says what its line computes:
-
-    dvar = np.sum(dx_hat * centered, axis=0) * -0.5 / s**3  # the slope of the variance
-
-and becomes the place in the sentence, "in the slope of the variance a factor is missing". No code is shown.
+another axis. A comment that begins with "the", as in `dvar = ...  # the slope of the variance`, becomes the place in
+the sentence, "in the slope of the variance a factor is missing". No code is shown.
 """
 
 import ast
@@ -21,8 +18,8 @@ from textwrap import dedent
 
 from .edits import compiled
 
-# What stands in a solution, what a slip makes of it, and the words; A to E stand for anything, eps also for epsilon.
-# Where two slips give the same, the words that stand higher are said.
+# What stands in a solution, what a slip makes of it, and the words; A to E stand for anything, eps also for epsilon,
+# | between alternatives. Where two slips give the same, the words that stand higher are said.
 REWRITES = """
 np.sqrt(A + eps) -> np.sqrt(A) + eps           # epsilon is outside the square root
 np.sqrt(A + eps) -> np.sqrt(A**2 + eps)        # a square is too many under the root
@@ -36,19 +33,17 @@ A + eps -> A                                   # epsilon is left out
 A + eps -> A + 1e-5                            # the argument eps is ignored
 A + eps -> A + eps**2                          # epsilon is squared
 A + eps -> A - eps                             # epsilon is subtracted
-np.sqrt(A) -> A                                # the square root is missing
-A**0.5 -> A                                    # the square root is missing
+np.sqrt(A) | A**0.5 -> A                       # the square root is missing
 A**-0.5 -> 1 / A                               # the square root is missing
 A**-0.5 -> A**0.5                              # the power has the wrong sign
 A**2 -> A                                      # a square is missing
 A**2 -> np.abs(A)                              # the absolute value is taken instead of the square
-A**0.5 -> A**1 / 2                             # ** 1 / 2 is half of the number: a power is computed before a quotient
+np.sqrt(A) | A**0.5 -> A**1 / 2                # ** 1 / 2 is half of the number: a power is computed before a quotient
 A**0.5 -> A ** (1 // 2)                        # 1 // 2 is 0
 A**0.25 -> A**1 / 4                            # ** 1 / 4 is a quarter of the number: a power is computed first
 A**-0.25 -> A**-1 / 4                          # ** -1 / 4 divides by 4: a power is computed first
 A**0.25 -> A ** (1 // 4)                       # 1 // 4 is 0
 (A * B) ** C -> A * B**C                       # parentheses are missing, so that only the last factor has the power
-np.sqrt(A) -> A**1 / 2                         # ** 1 / 2 is half of the number: a power is computed before a quotient
 A**B -> A                                      # a power is missing
 A * B + C -> B + A * C                         # the last term is multiplied, not the first
 A * B + C -> B * A * C                         # it is multiplied instead of added
@@ -73,14 +68,11 @@ A / B -> A * B                                 # it is multiplied instead of div
 A / B -> B / A                                 # the quotient is upside down
 A / B -> A // B                                # // rounds down, / does not
 A / B -> A / B**2                              # the divisor is squared
-A * B -> A                                     # a factor is missing
-A * B -> B                                     # a factor is missing
-A * B -> B / A                                 # it is divided instead of multiplied
-A * B -> A / B                                 # it is divided instead of multiplied
+A * B -> A | B                                 # a factor is missing
+A * B -> B / A | A / B                         # it is divided instead of multiplied
 A * B -> A + B                                 # it is added instead of multiplied
 A @ B -> B @ A                                 # the two sides of @ have changed places
-A @ B -> A.T @ B                               # a transposition is too many
-A @ B -> A @ B.T                               # a transposition is too many
+A @ B -> A.T @ B | A @ B.T                     # a transposition is too many
 A @ B -> A * B                                 # * stands instead of @
 A + B(C(A)) -> C(A + B(A))                     # the inner function is applied after the sum
 A + B(C(A)) -> C(A + B(C(A)))                  # the inner function is applied to the sum, too
@@ -88,30 +80,24 @@ A + B(C(A)) -> A + C(B(C(A)))                  # the inner function is applied t
 A + B(C(A)) -> C(A) + B(C(A))                  # the inner function is applied to both terms
 A(B(C)) -> B(A(C))                             # two functions are applied in the other order
 A(B(C)) -> A(C)                                # a function is not applied
-A + B -> A                                     # a term is missing
-A + B -> B                                     # a term is missing
+A + B -> A | B                                 # a term is missing
 A + B -> A - B                                 # a term has the wrong sign
-A - B -> A                                     # a term is missing
+A - B -> A | -B                                # a term is missing
 A - B -> A + B                                 # a term has the wrong sign
 A - B -> B - A                                 # the difference has the wrong sign
-A - B -> -B                                    # a term is missing
 -A -> A                                        # the sign is wrong
 A[..., None] -> A                              # an axis of size 1 is missing
 A[:, None] -> A                                # an axis of size 1 is missing
 A[:, None] -> A[None, :]                       # the new axis stands on the wrong side
 A[:, None, None] -> A                          # axes of size 1 are missing
 A.T -> A                                       # a transposition is missing
-abs(A) -> A                                    # the absolute value is missing
-np.abs(A) -> A                                 # the absolute value is missing
+abs(A) | np.abs(A) -> A                               # the absolute value is missing
 len(A) -> A.shape[-1]                          # the count is that of another axis
 len(A) -> A.size                               # the count is that of all entries
-A.shape[B] -> A.shape[0]                       # the count is that of another axis
-A.shape[B] -> A.shape[1]                       # the count is that of another axis
-A.shape[B] -> A.shape[-1]                      # the count is that of another axis
+A.shape[B] -> A.shape[0] | A.shape[1] | A.shape[-1]  # the count is that of another axis
 range(A) -> range(A - 1)                       # there is one round too few
 range(A) -> range(A + 1)                       # there is one round too many
-A if B else C -> A                             # the condition is ignored
-A if B else C -> C                             # the condition is ignored
+A if B else C -> A | C                         # the condition is ignored
 A if B else C -> C if B else A                 # the two cases of a condition have changed places
 A < B -> A <= B                                # the limit itself is counted in
 A < B -> A > B                                 # the comparison is the wrong way round
@@ -123,8 +109,7 @@ A >= B -> A > B                                # the limit itself is not counted
 A >= B -> A <= B                               # the comparison is the wrong way round
 A == B -> A != B                               # a condition is inverted
 A and B -> A or B                              # or stands instead of and
-A and B -> A                                   # a condition is missing
-A and B -> B                                   # a condition is missing
+A and B -> A | B                               # a condition is missing
 A or B -> A and B                              # and stands instead of or
 not A -> A                                     # a condition is inverted
 ~A -> A                                        # a mask is inverted
@@ -499,7 +484,8 @@ def _expression(text):
 def _rules():
     """[(pattern, words, what takes its place)] of the table above."""
     rows = [re.split(" -> | +# ", row) for row in REWRITES.strip().splitlines()]
-    return [(_expression(old), words, _expression(new)) for old, new, words in rows]
+    each = [(old, words, new) for olds, news, words in rows for old in olds.split(" | ") for new in news.split(" | ")]
+    return [(_expression(old), words, _expression(new)) for old, words, new in each]
 
 
 def _fits(pattern, node, found):

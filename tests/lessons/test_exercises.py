@@ -32,7 +32,7 @@ def test_statistic_axes_accepts_other_forms_of_answers():
 
 def test_statistic_axes_says_what_is_wrong():
     said = {(0,): "got (0,), expected (1,)", (2,): "axis 2 does not exist in a tensor with 2 axes"}
-    said |= {(-3,): "axis -3 does not exist in a tensor with 2 axes", (1, -1): "an axis is named twice: (1, 1)"}
+    said |= {(-3,): "axis -3 does not exist in a tensor with 2 axes", (1, -1): "got (1, 1), expected (1,)"}
     said |= dict.fromkeys([(1.0,), (True,), "1", ((1,),)], "the answer is not a tuple of whole numbers, the axes")
     for answer, text in said.items():
         passed, line = judged_axes(answer)

@@ -16,7 +16,8 @@ def _run_axes(attempt, norm, ndim):
     if axes is None or axes is ...:
         return axes
     try:
-        axes = [operator.index(axis) for axis in (axes if np.iterable(axes) else [axes])]
+        axes = list(axes) if np.iterable(axes) else [axes]
+        axes = [operator.index(None if isinstance(axis, bool) else axis) for axis in axes]
     except (TypeError, ValueError):
         raise WrongKind("the answer is not a tuple of whole numbers, the axes") from None
     for axis in axes:
