@@ -86,6 +86,24 @@ def test_a_battery_is_told_its_two_answers(answer):
     assert passed is False and "expected True to accept a layer or False to reject it" in text
 
 
+def test_a_battery_must_make_the_trusted_layer():
+    passed, text = diagnose(BATTERY, lambda layer, trusted: bool(np.isfinite(layer(3)(np.zeros((4, 3, 2)))).all()))
+    assert passed is False and "it never makes the trusted layer" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "edit"),
+    [
+        ("my_gradient_test", "np.abs(layer.backward(dy) - slopes) -> (layer.backward(dy) - slopes)"),
+        ("my_cause", "in faulty: -> in sorted(faulty, key=lambda name: symptom({**faulty, name: healthy[name]})):"),
+        ("my_invariances", "np.max(np.abs( -> np.allclose(\n - norm(x)[0])) < 1e-3 -> , norm(x)[0])"),
+    ],
+)
+def test_what_only_one_case_rejects_is_rejected(name, edit):
+    exercise = all_exercises()[name]
+    assert diagnose(exercise, compiled(edited(exercise.solution, edit), exercise.names))[0] is False
+
+
 def with_faults(*edits):
     """The network of lesson 16 with some of its faults put in again."""
     return compiled(edited(TO_MEND.solution, "\n".join(edits)), {})

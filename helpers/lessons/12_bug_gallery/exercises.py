@@ -136,7 +136,7 @@ MORE_BUGS = {
     "gamma * x_hat + beta -> gamma * (x_hat + beta)": "adds beta before it scales; try a beta that is not 0",
     "if training and -> if": "updates its running statistics in eval mode too; call it in eval mode more than once",
     "n > 1 -> n < 1": "never stores its statistics; try eval mode after a training batch",
-    "(var * n / (n - 1)) -> var": "stores the variance divided by n; try eval mode after few values",
+    "(var * n / (n - 1)) -> var": "stores the variance with the divisor n; try eval mode after few values",
     TRUSTS_ZEROS: "trusts that the padding is 0; try padding that is not",
     STORES_PADDING: "counts the padding in its running statistics; try eval mode after a padded batch",
     '(x - mean) -> np.subtract(x, mean, out=x, casting="unsafe")': "changes x in place; look at x after the call",

@@ -70,9 +70,12 @@ def my_diagnosis(outputs):
         "all(axis=0) -2-> all(axis=1)": "you asked of each sample about all units; ask of each unit about all samples",
         "np.mean((y == -> np.any((y ==\nnp.mean((y > -> np.any((y >": "one unit is not enough; it takes over half",
         "before = size -> before = before if layer > 1 else size": "you compared with layer 1, not with the one before",
-        "all(axis=0) -2-> any(axis=0)": "a unit is dead only if all samples give 0, and always on if all are above it",
+        "all(axis=0) -2-> any(axis=0)": "one sample is not enough; ask whether all samples give 0, or all give more",
         "size > 10 * before -> False": "no layer explodes for you; compare each size with that of the layer before",
-        ("np.sqrt(np.mean(y**2)) -> y.std()", "np.sqrt(np.mean(y**2)) -> y.mean()"): "the size is the root mean square",
+        (
+            "np.sqrt(np.mean(y**2)) -> y.std()",
+            "np.sqrt(np.mean(y**2)) -> y.mean()",
+        ): "take the root mean square as the size",
         'before = size -> return 0, "healthy"': "you answer after the first layer; is the last return inside the loop?",
     },
 )
@@ -200,7 +203,7 @@ def my_invariances(norm, x):
         ("< 1e-3 -> == 0", f"{SMALL} -> np.allclose(norm(changed)[0], norm(x)[0])"): (
             "your comparison is too strict; outputs that differ by less than 1e-3 count as the same"
         ),
-        "np.abs( -> (": "without absolute values an output that falls counts as the same",
+        "np.abs( -> (": "take absolute values, or an output that falls counts as the same",
         "norm(changed)[0] - norm(x)[0] -> norm(changed) - norm(x)": "you compared all samples; only sample 0 counts",
         "np.max(np.abs( -> abs(np.mean(": "you compared means, in which differences cancel; every entry counts",
         "- norm(x)[0] -> - x[0]": "you compared with x; compare with norm(x)",
