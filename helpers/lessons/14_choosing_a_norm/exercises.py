@@ -58,7 +58,10 @@ def my_diagnosis(outputs):
     worked=[
         # one of two units is above 0 for both samples
         (case([np.array([[1, 0], [2, 3]])], label="[[1, 0], [2, 3]]"), (0, "healthy")),
-        (case([size * np.eye(2) for size in (1, 10, 101)], label="sizes 1, 10, 101"), (3, "exploding")),
+        (
+            case([size * np.eye(2) for size in (1, 10, 101)], label="1, 10, 101 times [[1, 0], [0, 1]]"),
+            (3, "exploding"),
+        ),
     ],
     mistakes={
         "(outputs, 1) -> (outputs)": "you counted the layers from 0; the first is layer 1, and 0 means healthy",
@@ -75,7 +78,7 @@ def my_diagnosis(outputs):
         (
             "np.sqrt(np.mean(y**2)) -> y.std()",
             "np.sqrt(np.mean(y**2)) -> y.mean()",
-        ): "take the root mean square as the size",
+        ): "take the root mean square as size",
         'before = size -> return 0, "healthy"': "you answer after the first layer; is the last return inside the loop?",
     },
 )
