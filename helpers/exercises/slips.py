@@ -25,6 +25,7 @@ np.sqrt(A + eps) -> np.sqrt(A) + eps           # epsilon is outside the square r
 np.sqrt(A + eps) -> np.sqrt(A**2 + eps)        # a square is too many under the root
 np.sqrt(A + eps) -> np.sqrt(np.sqrt(A) + eps)  # the square root is taken twice
 np.sqrt(A + eps) -> A                          # square root and epsilon are missing
+np.sqrt(np.mean(A**2)) -> np.mean(np.abs(A))   # absolute values are averaged instead of squares
 A / np.sqrt(B + eps) -> A / B + eps            # the square root is missing, and epsilon is added after the division
 (A - B) / np.sqrt(C + eps) -> A - B / np.sqrt(C + eps)  # parentheses are missing, so that only the last term is divided
 (A + eps) ** B -> A**B + eps                   # epsilon is outside the root

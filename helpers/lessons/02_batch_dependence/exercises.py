@@ -134,7 +134,10 @@ def my_masked_batch_norm(x, mask, eps=1e-5):
         "real = x[mask]; y = np.zeros(x.shape); y[mask] = (real - real.mean(axis=0)) / np.sqrt(real.var(axis=0) + eps); return y"
     ],
     worked=[
-        (by_hand([[[1], [9]], [[3], [8]]], [[True, False]] * 2, eps=3), [[[-0.5], [0]], [[0.5], [0]]]),
+        (
+            by_hand([[[1, 5], [9, 9]], [[3, 7], [8, 8]]], [[True, False]] * 2, eps=3),
+            [[[-0.5, -0.5], [0, 0]], [[0.5, 0.5], [0, 0]]],
+        ),
         (by_hand(PAIR[None, :, None], [[True, True]]), [[[-HALF], [HALF]]]),
     ],
     mistakes={

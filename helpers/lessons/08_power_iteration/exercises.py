@@ -76,7 +76,7 @@ def _power_iteration_cases(rng):
         one((3, 5), 5, label="wide w"),
         one((5, 5), 3, label="square w"),
         one((5, 4), 12, scale=1e30, label="huge w"),
-        one((4, 3), 12, scale=1e-30, label="tiny w"),
+        one((4, 3), 90, scale=1e-3, label="small w"),
     ]
 
 
