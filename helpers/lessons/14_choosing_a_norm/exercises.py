@@ -58,10 +58,7 @@ def my_diagnosis(outputs):
     worked=[
         # one of two units is above 0 for both samples
         (case([np.array([[1, 0], [2, 3]])], label="[[1, 0], [2, 3]]"), (0, "healthy")),
-        (
-            case([size * np.eye(2) for size in (1, 10, 101)], label="1, 10, 101 times [[1, 0], [0, 1]]"),
-            (3, "exploding"),
-        ),
+        (case([size * np.eye(2) for size in (1, 10, 101)], label="I, 10 I and 101 I"), (3, "exploding")),
     ],
     mistakes={
         "(outputs, 1) -> (outputs)": "you counted the layers from 0; the first is layer 1, and 0 means healthy",
@@ -75,10 +72,7 @@ def my_diagnosis(outputs):
         "before = size -> before = before if layer > 1 else size": "you compared with layer 1, not with the one before",
         "all(axis=0) -2-> any(axis=0)": "one sample is not enough; ask whether all samples give 0, or all give more",
         "size > 10 * before -> False": "no layer explodes for you; compare each size with that of the layer before",
-        (
-            "np.sqrt(np.mean(y**2)) -> y.std()",
-            "np.sqrt(np.mean(y**2)) -> y.mean()",
-        ): "take the root mean square as size",
+        ("np.sqrt(np.mean(y**2)) -> y.std()", "np.sqrt(np.mean(y**2)) -> y.mean()"): "take the root mean square",
         'before = size -> return 0, "healthy"': "you answer after the first layer; is the last return inside the loop?",
     },
 )
