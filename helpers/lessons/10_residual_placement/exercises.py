@@ -130,7 +130,10 @@ def my_qk_norm_attention(q, k, v, eps=1e-6):
         "axis=1, keepdims=True) + eps -2-> axis=0) + eps": (
             "your mean of squares runs over the tokens; take it over the features of one token"
         ),
-        "powers.sum(axis=1, keepdims=True) -> powers.sum(axis=1)": "without keepdims=True the sums divide columns",
+        (
+            "scores - scores.max(axis=1, keepdims=True) -> scores\npowers.sum(axis=1, keepdims=True) -> powers.sum(axis=1)",
+            "powers.sum(axis=1, keepdims=True) -> powers.sum(axis=1)",
+        ): "keep the axis of the sums (keepdims=True), or they divide the columns",
         "dtype=bool) -> dtype=bool).T": (
             "your mask is reversed: each token sees itself and what comes after; it may see what came before"
         ),

@@ -244,7 +244,6 @@ def my_unscaled_step(w, scaled_dw, scale, rate):
         "not np.all(np.isfinite(scaled_dw)) -> False": "you step whatever the gradient is; look for inf and NaN first",
         "not np.all(np.isfinite(scaled_dw)) -> np.isnan(scaled_dw).any()": "you look for NaN only; an overflow is inf",
         "not np.all(np.isfinite(scaled_dw)) -> np.isinf(scaled_dw).any()": "you look for inf only; inf - inf is NaN",
-        "return w, scale / 2 -> scale = scale / 2": "you halve the scale, but step all the same; leave w as it is",
     },
 )
 
