@@ -24,7 +24,6 @@ def _row_cases(rng, shapes, large=()):
     ]
 
 
-# What has to be understood, whatever the norm.
 CONSTANTS = "you treated mean and variance as constants; both depend on x, and each subtracts a part"
 CONSTANT_VARIANCE = "you treated the variance as a constant: it moves with x, which subtracts a part along x̂"
 ROOT_LOST = "the part along x̂ lacks a division by the root; in x̂ · mean(g · x̂) each x̂ holds one"
