@@ -2,13 +2,11 @@
 
 The result is one line, and a learner's mistake is never a traceback:
 
-    TODO - my_layer_norm: ...                       the stub is untouched, or a `...` is left in it
-    PASS - my_layer_norm: 8 cases
-    FAIL - my_layer_norm: you divided by n - 1 ...  a known mistake gives the same outputs in every case
-    FAIL - my_layer_norm: one slip from right: ...  so does a correct solution that is changed in one place
-    FAIL - my_layer_norm: two slips ...: ...        or in two places, or in all places where it is the same thought
-    FAIL - my_layer_norm: case square x [...]: ...  otherwise what is right, what the numbers are to the right ones,
-                                                    and the first case that differs
+    TODO - ...                       the stub is untouched, or a `...` is left in it
+    PASS - ...: 8 cases
+    FAIL - ...: you divided by ...   a known mistake gives the same outputs in every case
+    FAIL - ...: one slip from right  so does a correct solution changed in one place, or two, or throughout
+    FAIL - ...: case [...]: ...      otherwise what is right, what the numbers are to the right ones, and a case
 """
 
 import contextlib
@@ -38,7 +36,12 @@ from .relations import relations
 TIME_LIMIT = 5.0  # seconds of computing for all cases of one attempt, however busy the machine is
 SLIPS_TIME_LIMIT = 2.0  # seconds of computing for all slips
 PAIRS_TIME_LIMIT = 0.6  # and of these for two slips at once
+FEW_NUMBERS = 8  # an array of so many is printed
 MANY_NUMBERS = 12  # in the answers to all cases: with fewer only a single slip is named
+CANCELS = (
+    "mean(x²) − mean(x)² subtracts two numbers that are almost equal when the mean is large, and their digits cancel; "
+    "subtract the mean first, then square"
+)
 _HELPERS = str(Path(__file__).resolve().parents[1])
 _LESSONS = Path(_HELPERS) / "lessons"
 _PACKAGE = __package__.split(".")[0]
@@ -129,13 +132,16 @@ def diagnose(exercise, attempt, from_any_cell=False):
         return True, f"{len(cases)} cases" + hidden
     if exercise.given and _is_made(exercise, exercise.as_given, outcomes):
         return None, f"nothing is fixed yet; {_faults_left(exercise, outcomes, wrong).partition(',')[0]}"
+    known = (m.sentence for m in exercise.mistakes if _is_made(exercise, m.function, outcomes, m.wrong_anyhow))
     said = (
-        wrong[0].changed
-        or _known_mistake(exercise, outcomes)
-        or _slip(exercise, outcomes, wrong)
+        next((outcome.changed for outcome in wrong if outcome.changed), None)
+        or (None if wrong[0].problem else _other_default(exercise, attempt))
+        or next(known, None)
+        or _slip(exercise, attempt, outcomes, wrong)
         or _translated(wrong[0].problem)
+        or (CANCELS if all(o.case.label.startswith("large mean") and not o.problem for o in wrong) else None)
         or _faults_left(exercise, outcomes, wrong)
-        or _difference(exercise, outcomes, wrong)
+        or _difference(exercise, attempt, outcomes, wrong)
     )
     return False, said + hidden
 
@@ -218,23 +224,22 @@ def _frozen(result):
 
 
 def _changed(exercise, c, args, kwargs):
-    before, after = _arguments(exercise, c.args, c.kwargs), _arguments(exercise, args, kwargs)
-    for name, old in before.items():
-        if not _same_contents(old, after[name]):
+    after = _arguments(exercise, args, kwargs)
+    for name, old in _arguments(exercise, c.args, c.kwargs).items():
+        if _contents(old) != _contents(after[name]):
             kind = "array" if isinstance(old, np.ndarray) else type(old).__name__
             return f"it changes its input {name} in place, and the caller's {kind} with it; work on a copy"
     return ""
 
 
-def _same_contents(old, new):
-    """Whether an array, or a list or dict of arrays, is what it was; other things are not looked into."""
-    if isinstance(old, dict):
-        return old.keys() == new.keys() and all(_same_contents(old[key], new[key]) for key in old)
-    if isinstance(old, (list, tuple)):
-        return len(old) == len(new) and all(map(_same_contents, old, new))
-    if not isinstance(old, np.ndarray) or old.dtype == object:
-        return True
-    return isinstance(new, np.ndarray) and old.shape == new.shape and old.tobytes() == new.tobytes()
+def _contents(thing):
+    """What is in an array, or in a list or dict of arrays, for comparing; other things are not looked into."""
+    if isinstance(thing, dict):
+        return {key: _contents(value) for key, value in thing.items()}
+    if isinstance(thing, (list, tuple)):
+        return [_contents(value) for value in thing]
+    looked_into = isinstance(thing, np.ndarray) and thing.dtype != object
+    return (thing.shape, thing.dtype, thing.tobytes()) if looked_into else None
 
 
 def _line(error):
@@ -300,15 +305,31 @@ def matches(result, expected, tol, names=()):
     if expected is None or isinstance(expected, str):
         got = shorten(repr(result), 40) if isinstance(result, str) else describe(result)
         return type(result) is type(expected) and result == expected, f"got {got}, expected {expected!r}"
+    if result is None:
+        return False, f"got None, expected {describe(expected)}"
     if isinstance(expected, (bool, np.bool_)):
         if isinstance(result, (bool, np.bool_)):
             return bool(result == expected), f"got {result}, expected {expected}"
         if isinstance(result, np.ndarray) and result.dtype == bool and result.ndim:
             return False, f"got {result.size} values True or False, expected one; np.all reduces them to one"
+        return False, f"got {describe(result)}, expected True or False"
     a_complex = isinstance(result, complex) or getattr(getattr(result, "dtype", None), "kind", None) == "c"
     if a_complex and not np.iscomplexobj(expected):
         return False, "got complex numbers, expected real ones"
-    return compare(result, expected, tol, broadcast=False)
+    passed, text = compare(result, expected, tol, broadcast=False)
+    if text.startswith("at ["):
+        got, wanted = _numbers(result), _numbers(expected)
+        text = f"got {got}, expected {wanted}" if got and wanted and got != wanted else text
+    return passed, text
+
+
+def _numbers(array):
+    """The numbers of a small array as text, or ""."""
+    array = np.asarray(array)
+    if not 0 < array.size <= FEW_NUMBERS or array.dtype.kind not in "biuf":
+        return ""
+    formats = {"float_kind": "{:.5g}".format, "int": str, "bool": str}
+    return " ".join(np.array2string(array + 0, separator=", ", formatter=formats).split())
 
 
 def _items_match(result, expected, tol, names):
@@ -346,22 +367,30 @@ def _is_right(exercise, outcome):
     return _judge(exercise, outcome, _right(exercise, outcome.case))[0]
 
 
-def _known_mistake(exercise, outcomes):
-    """The sentence of the first known mistake that gives what the attempt gave in every case."""
-    for mistake in exercise.mistakes:
-        if _is_made(exercise, mistake.function, outcomes, mistake.wrong_anyhow):
-            return mistake.sentence
+def _other_default(exercise, attempt):
+    """The sentence about a default in the attempt's head that is not the task's, or None."""
+    theirs = inspect.signature(attempt).parameters if inspect.isfunction(attempt) else {}
+    for name, ours in inspect.signature(exercise.reference).parameters.items():
+        given = theirs[name].default if name in theirs else ours.empty
+        if ours.empty not in (given, ours.default) and repr(given) != repr(ours.default):
+            return (
+                f"your {name} is {shorten(repr(given), 20)} if none is given; write {name}={ours.default} in the head"
+            )
     return None
 
 
-def _slip(exercise, outcomes, wrong):
+def _slip(exercise, attempt, outcomes, wrong):
     """The sentence of a slip, unless the search takes too long: one slip may compute without end."""
     with contextlib.suppress(_OutOfTime), _time_limit(TIME_LIMIT):
-        return _search(exercise, outcomes, wrong)
+        slip = _search(exercise, outcomes, wrong)
+        if not slip or not slip.sentence.endswith(slips.VAGUE):
+            return slip and slip.sentence
+        seen = _first_difference(exercise, attempt, wrong)
+        return None if wrong[0].problem or "has shape" in seen else f"{slip.sentence}; {seen}"
 
 
 def _search(exercise, outcomes, wrong):
-    """The sentence of a slip that gives what the attempt gave in every case: a single one, repeated, or two.
+    """The slip that gives what the attempt gave in every case: a single one, repeated, or two; one with a place if any.
 
     None where the evidence is thin: the attempt never answers, the slip is told from right by rounding only, or slips
     in many lines give the same. Nor is a fault named in code that is handed over to find its faults.
@@ -370,6 +399,7 @@ def _search(exercise, outcomes, wrong):
         return None
     answered_first = sorted(outcomes, key=lambda outcome: (bool(outcome.problem), outcome not in wrong))
     end = time.process_time() + SLIPS_TIME_LIMIT
+    best = None
     for kind in ("slips", "repeated", "pairs") if _many_numbers(exercise, outcomes) else ("slips",):
         if kind == "pairs":
             end = min(end, time.process_time() + PAIRS_TIME_LIMIT)
@@ -377,14 +407,18 @@ def _search(exercise, outcomes, wrong):
             found = []
             for slip in getattr(base, kind):
                 if time.process_time() > end:
-                    return None
+                    return best
                 if slip.function and _is_made(exercise, slip.function, answered_first):
                     found.append(slip)
                     if kind != "slips":
                         break
-            if found:
-                told = len({slip.line for slip in found}) <= 3 and _differs_clearly(exercise, found[0].function)
-                return found[0].sentence if told else None
+            if found and (len({slip.line for slip in found}) > 3 or not _differs_clearly(exercise, found[0].function)):
+                return None
+            best = best or next(iter(found), None)
+            if found and found[0].place and (found[0] is best or not found[0].sentence.endswith(slips.VAGUE)):
+                return found[0]
+        if best:
+            return best
     return None
 
 
@@ -408,18 +442,32 @@ def _faults_left(exercise, outcomes, wrong):
     return f"{len(left)} of {len(faults)} bugs {'is' if len(left) == 1 else 'are'} left{new}"
 
 
-def _difference(exercise, outcomes, wrong):
-    """What is right, how the wrong numbers are related to the right ones, and the first case that differs."""
+def _difference(exercise, attempt, outcomes, wrong):
+    """What is right, how the wrong numbers are related to the right ones, and a case that differs."""
     said = []
-    if len(wrong) < len(outcomes):
-        labels = list(dict.fromkeys(outcome.case.label for outcome in wrong))
-        named = f", wrong in: {', '.join(labels)}" if all(labels) and len(labels) < 4 else ""
-        said.append(f"right in {len(outcomes) - len(wrong)} of {len(outcomes)} cases{named}")
+    rights = [outcome for outcome in outcomes if outcome not in wrong]
+    if rights:
+        said.append(f"right in {len(rights)} of {len(outcomes)} cases")
+        for word, some in (("wrong in", wrong), ("only in", rights)):
+            labels = list(dict.fromkeys(outcome.case.label for outcome in some))
+            if all(labels) and len(labels) < 4:
+                said[0] += f", {word}: {', '.join(labels)}"
+                break
     if not exercise.compare and not any(outcome.problem for outcome in wrong):
         pairs = [(o.value, _right(exercise, o.case), _arguments(exercise, o.case.args, o.case.kwargs)) for o in wrong]
         said += relations(pairs, exercise.results, exercise.tol)
+    return "; ".join([*said, _first_difference(exercise, attempt, wrong)])
+
+
+def _first_difference(exercise, attempt, wrong):
+    """A case that differs, with what came out: one that is worked by hand, if it can be."""
+    by_hand = []
+    if not wrong[0].problem:
+        with contextlib.suppress(_OutOfTime), _time_limit(TIME_LIMIT):
+            by_hand = [_outcome(exercise, attempt, c) for c, _ in exercise.worked]
+    wrong = [o for o in by_hand if not o.problem and not _is_right(exercise, o)] + wrong
     _, text = _judge(exercise, wrong[0], _right(exercise, wrong[0].case))
-    return "; ".join([*said, f"{_describe_case(exercise, wrong[0].case)}: {text}"])
+    return f"{_describe_case(exercise, wrong[0].case)}: {text}"
 
 
 def _differs_clearly(exercise, function):
@@ -449,13 +497,16 @@ def _arguments(exercise, args, kwargs):
 
 
 def _describe_case(exercise, c):
-    """The case in short: its label, the shapes of arrays, the values of numbers and words."""
+    """The case in short: its label, small arrays or the shapes of all, the values of numbers and words."""
+    given = _arguments(exercise, c.args, c.kwargs)
+    arrays = {name: _numbers(value) for name, value in given.items() if isinstance(value, np.ndarray)}
+    short = all(text and max(map(len, re.findall(r"[^\[\], ]+", text))) < 7 for text in arrays.values())
     parts = []
-    for name, value in _arguments(exercise, c.args, c.kwargs).items():
-        if isinstance(value, np.ndarray):
-            kind = "" if value.dtype == np.float64 else f"{value.dtype} "
-            parts.append(f"{name} {kind}{value.shape}")
-        elif isinstance(value, (int, float, str)):
-            parts.append(f"{name}={shorten(repr(value), 20)}")
+    for name, value in given.items():
+        if name in arrays:
+            kind = "" if value.dtype.kind in "bi" or value.dtype == np.float64 else f"{value.dtype} "
+            parts.append(f"{name} {kind}{arrays[name] if short else value.shape}")
+        elif isinstance(value, (int, float, str)) or re.fullmatch(r"[(\[][-\d., e]{1,30}[)\]]", repr(value)):
+            parts.append(f"{name}={shorten(repr(value), 32)}")
     inside = ", ".join(parts)
     return f"case {c.label} [{inside}]".removesuffix(" []") if c.label else f"case {inside}"

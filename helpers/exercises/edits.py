@@ -79,8 +79,8 @@ class Exercise:
     cases: a function of a seeded `np.random.Generator` that returns the list of Cases.
     mistakes: {edit of the solution: sentence or Says}, as above. The cases must tell each mistake from the solution
         and from the others; of two that give the same the first is named.
-    variants: correct solutions written differently (functions), in the styles that people use: for the
-        tests, and as further bases of slips (see slips.py). A comment "# the ..." says what a line computes.
+    variants: correct solutions written differently, in the styles that people use (functions, or edits of the
+        solution): for the tests, and as further bases of slips. A comment "# the ..." says what a line computes.
     worked: [(Case, the answer worked by hand)], for the tests.
     results: what the items of a tuple are called in messages: ("weight", "bias").
     tol: tolerance as in `check_close`; wide enough for a solution that computes in float32.
@@ -99,7 +99,7 @@ class Exercise:
     solution: str
     cases: Callable[[np.random.Generator], list[Case]]
     mistakes: dict = field(default_factory=dict)
-    variants: list[Callable] = field(default_factory=list)
+    variants: list[Callable | str] = field(default_factory=list)
     worked: list[tuple[Case, object]] = field(default_factory=list)
     results: tuple[str, ...] = ()
     tol: float = 1e-6
@@ -115,8 +115,14 @@ class Exercise:
         name, rest = _HEAD.search(solution).groups()
         changed = {"solution": solution, "name": name, "signature": self.signature or name + rest}
         changed["mistakes"] = list(_mistakes(solution, self.mistakes, self.names))
+        changed["variants"] = [v if callable(v) else self._variant(edited(solution, v)) for v in self.variants]
         for key, value in changed.items():
             object.__setattr__(self, key, value)
+
+    def _variant(self, text):
+        variant = compiled(text, self.names)
+        variant.text = text
+        return variant
 
     @cached_property
     def reference(self):

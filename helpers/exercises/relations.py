@@ -30,7 +30,8 @@ def relations(cases, names, tol):
     parts = {name: _relation([(got[i], wanted[i], g) for got, wanted, g in cases], tol) for i, name in enumerate(names)}
     right_ones = [name for name, said in parts.items() if said == "right"]
     found = [f"{name} is {said}" for name, said in parts.items() if said and said != "right"]
-    return ([f"right: {', '.join(right_ones)}"] if right_ones else []) + found
+    word, some = ("right", right_ones) if len(right_ones) < 4 else ("wrong", [n for n in parts if n not in right_ones])
+    return ([f"{word}: {', '.join(some)}"] if right_ones else []) + found
 
 
 def _relation(cases, tol):

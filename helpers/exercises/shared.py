@@ -2,16 +2,31 @@
 
 import numpy as np
 
+from .checker import CANCELS as CANCELS
+from .checker import matches
 from .edits import case
 
-CANCELS = (
-    "mean(x²) − mean(x)² subtracts two numbers that are almost equal when the mean is large, and their digits cancel; "
-    "subtract the mean first, then square"
-)
 RMS_NORM = "you divided by the root mean square without subtracting the mean; that is RMSNorm"
 AFFINE_FIRST = (
     "you applied gamma and beta before normalizing; they have to come after, or they change what is normalized"
 )
+
+# The smallest x for cases by hand: its variance is 3e-5, with the usual eps 4e-5, so it becomes -HALF and HALF.
+PAIR, HALF = np.sqrt(3e-5) * np.array([-1.0, 1.0]), np.sqrt(3 / 4)
+
+
+def by_hand(*args, **kwargs):
+    """A case with lists for arrays."""
+    return case(*(np.array(value) if isinstance(value, list) else value for value in args), **kwargs)
+
+
+def same_dtype(result, expected, tol):
+    """The usual comparison, to the digits of the dtype, which counts too."""
+    passed, text = matches(result, expected, tol if expected.dtype == np.float16 else tol / 100)
+    dtype = getattr(getattr(result, "y", result), "dtype", type(result).__name__)
+    if passed and dtype != expected.dtype:
+        return False, f"the numbers are right, but got {dtype}, expected {expected.dtype}; cast back"
+    return passed, text
 
 
 def standardize(x, axes, eps):

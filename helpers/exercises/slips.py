@@ -1,11 +1,8 @@
 """Single slips: every function that differs from a correct one in one place of its syntax tree, each with its words.
 
 A correct solution, a "base", is changed where people slip: a factor is left out, a sign is turned, a mean runs over
-another axis. One table of kinds serves all exercises. A comment that begins with "the" says what its line computes:
-
-    dvar = np.sum(dx_hat * centered, axis=0) * -0.5 / s**3  # the slope of the variance
-
-and becomes the place in the sentence, "in the slope of the variance a factor is missing". No code is shown.
+another axis. A comment that begins with "the", as in `dvar = ...  # the slope of the variance`, becomes the place in
+the sentence, "in the slope of the variance a factor is missing". No code is shown.
 """
 
 import ast
@@ -21,13 +18,14 @@ from textwrap import dedent
 
 from .edits import compiled
 
-# What stands in a solution, what a slip makes of it, and the words; A to E stand for anything, eps also for epsilon.
-# Where two slips give the same, the words that stand higher are said.
+# What stands in a solution, what a slip makes of it, and the words; A to E stand for anything, eps also for epsilon,
+# | between alternatives. Where two slips give the same, the words that stand higher are said.
 REWRITES = """
 np.sqrt(A + eps) -> np.sqrt(A) + eps           # epsilon is outside the square root
 np.sqrt(A + eps) -> np.sqrt(A**2 + eps)        # a square is too many under the root
 np.sqrt(A + eps) -> np.sqrt(np.sqrt(A) + eps)  # the square root is taken twice
 np.sqrt(A + eps) -> A                          # square root and epsilon are missing
+np.sqrt(np.mean(A**2)) -> np.mean(np.abs(A))   # absolute values are averaged instead of squares
 A / np.sqrt(B + eps) -> A / B + eps            # the square root is missing, and epsilon is added after the division
 (A - B) / np.sqrt(C + eps) -> A - B / np.sqrt(C + eps)  # parentheses are missing, so that only the last term is divided
 (A + eps) ** B -> A**B + eps                   # epsilon is outside the root
@@ -36,19 +34,17 @@ A + eps -> A                                   # epsilon is left out
 A + eps -> A + 1e-5                            # the argument eps is ignored
 A + eps -> A + eps**2                          # epsilon is squared
 A + eps -> A - eps                             # epsilon is subtracted
-np.sqrt(A) -> A                                # the square root is missing
-A**0.5 -> A                                    # the square root is missing
+np.sqrt(A) | A**0.5 -> A                       # the square root is missing
 A**-0.5 -> 1 / A                               # the square root is missing
 A**-0.5 -> A**0.5                              # the power has the wrong sign
 A**2 -> A                                      # a square is missing
 A**2 -> np.abs(A)                              # the absolute value is taken instead of the square
-A**0.5 -> A**1 / 2                             # ** 1 / 2 is half of the number: a power is computed before a quotient
+np.sqrt(A) | A**0.5 -> A**1 / 2                # ** 1 / 2 is half of the number: a power is computed before a quotient
 A**0.5 -> A ** (1 // 2)                        # 1 // 2 is 0
 A**0.25 -> A**1 / 4                            # ** 1 / 4 is a quarter of the number: a power is computed first
 A**-0.25 -> A**-1 / 4                          # ** -1 / 4 divides by 4: a power is computed first
 A**0.25 -> A ** (1 // 4)                       # 1 // 4 is 0
 (A * B) ** C -> A * B**C                       # parentheses are missing, so that only the last factor has the power
-np.sqrt(A) -> A**1 / 2                         # ** 1 / 2 is half of the number: a power is computed before a quotient
 A**B -> A                                      # a power is missing
 A * B + C -> B + A * C                         # the last term is multiplied, not the first
 A * B + C -> B * A * C                         # it is multiplied instead of added
@@ -59,6 +55,8 @@ A * (B - C) / D + E -> (A * B - C) / D + E     # parentheses are missing, so tha
 A * (B - C) / np.sqrt(D + eps) + E -> A * (B - C) / np.sqrt(D) + eps + E  # epsilon is added after the division
 A * (B - C) / D + E -> (B - C) / D + A * E     # the last term is multiplied, not the first
 A * (B - C) / D + E -> (B - C) / D * (A + E)   # two terms are added first and then multiplied
+A * (B - C) / D + E -> A * ((B - C) / D + E)   # the sum is multiplied, not only its first term
+A * (B - C) / D + E -> (B - C) / D             # a factor and a term are missing
 A * B + C -> A * (B + C)                       # the sum is multiplied, not only its first term
 A * B + C -> C * B + A                         # factor and summand have changed places
 A * B + C -> B                                 # a factor and a term are missing
@@ -69,15 +67,13 @@ A * (B + C) -> A * B + C                       # parentheses are missing, so tha
 A / B -> A                                     # a division is missing
 A / B -> A * B                                 # it is multiplied instead of divided
 A / B -> B / A                                 # the quotient is upside down
+A / B -> A // B                                # // rounds down, / does not
 A / B -> A / B**2                              # the divisor is squared
-A * B -> A                                     # a factor is missing
-A * B -> B                                     # a factor is missing
-A * B -> B / A                                 # it is divided instead of multiplied
-A * B -> A / B                                 # it is divided instead of multiplied
+A * B -> A | B                                 # a factor is missing
+A * B -> B / A | A / B                         # it is divided instead of multiplied
 A * B -> A + B                                 # it is added instead of multiplied
 A @ B -> B @ A                                 # the two sides of @ have changed places
-A @ B -> A.T @ B                               # a transposition is too many
-A @ B -> A @ B.T                               # a transposition is too many
+A @ B -> A.T @ B | A @ B.T                     # a transposition is too many
 A @ B -> A * B                                 # * stands instead of @
 A + B(C(A)) -> C(A + B(A))                     # the inner function is applied after the sum
 A + B(C(A)) -> C(A + B(C(A)))                  # the inner function is applied to the sum, too
@@ -85,30 +81,24 @@ A + B(C(A)) -> A + C(B(C(A)))                  # the inner function is applied t
 A + B(C(A)) -> C(A) + B(C(A))                  # the inner function is applied to both terms
 A(B(C)) -> B(A(C))                             # two functions are applied in the other order
 A(B(C)) -> A(C)                                # a function is not applied
-A + B -> A                                     # a term is missing
-A + B -> B                                     # a term is missing
+A + B -> A | B                                 # a term is missing
 A + B -> A - B                                 # a term has the wrong sign
-A - B -> A                                     # a term is missing
+A - B -> A | -B                                # a term is missing
 A - B -> A + B                                 # a term has the wrong sign
 A - B -> B - A                                 # the difference has the wrong sign
-A - B -> -B                                    # a term is missing
 -A -> A                                        # the sign is wrong
 A[..., None] -> A                              # an axis of size 1 is missing
 A[:, None] -> A                                # an axis of size 1 is missing
 A[:, None] -> A[None, :]                       # the new axis stands on the wrong side
 A[:, None, None] -> A                          # axes of size 1 are missing
 A.T -> A                                       # a transposition is missing
-abs(A) -> A                                    # the absolute value is missing
-np.abs(A) -> A                                 # the absolute value is missing
+abs(A) | np.abs(A) -> A                               # the absolute value is missing
 len(A) -> A.shape[-1]                          # the count is that of another axis
 len(A) -> A.size                               # the count is that of all entries
-A.shape[B] -> A.shape[0]                       # the count is that of another axis
-A.shape[B] -> A.shape[1]                       # the count is that of another axis
-A.shape[B] -> A.shape[-1]                      # the count is that of another axis
+A.shape[B] -> A.shape[0] | A.shape[1] | A.shape[-1]  # the count is that of another axis
 range(A) -> range(A - 1)                       # there is one round too few
 range(A) -> range(A + 1)                       # there is one round too many
-A if B else C -> A                             # the condition is ignored
-A if B else C -> C                             # the condition is ignored
+A if B else C -> A | C                         # the condition is ignored
 A if B else C -> C if B else A                 # the two cases of a condition have changed places
 A < B -> A <= B                                # the limit itself is counted in
 A < B -> A > B                                 # the comparison is the wrong way round
@@ -120,8 +110,7 @@ A >= B -> A > B                                # the limit itself is not counted
 A >= B -> A <= B                               # the comparison is the wrong way round
 A == B -> A != B                               # a condition is inverted
 A and B -> A or B                              # or stands instead of and
-A and B -> A                                   # a condition is missing
-A and B -> B                                   # a condition is missing
+A and B -> A | B                               # a condition is missing
 A or B -> A and B                              # and stands instead of or
 not A -> A                                     # a condition is inverted
 ~A -> A                                        # a mask is inverted
@@ -159,6 +148,7 @@ SPREADS = {
         ("it is divided by n - 1 instead of n", ("A", "np.sum(A, ...) / (np.sum(0 * A + 1, ...) - 1)")),
     ],
 }
+VAGUE = ("a wrong variable is used", "a number is wrong")  # words that need a case beside them
 PAIRS = 3000  # so many are tried
 REDUCTIONS = ("mean", "sum", "var", "std", "max", "min", "any", "all", "norm")
 AXES = ("0", "1", "-1", "-2", "2", "(0, 1)", "(0, 2)", "(1, 2)", "(2, 3)", "(0, 2, 3)", "(1, 2, 3)")
@@ -170,6 +160,7 @@ class Base:
 
     text: str
     names: dict
+    results: tuple = ()
 
     @cached_property
     def tree(self):
@@ -233,6 +224,7 @@ class Several:
 
     slips: list
     whole: bool  # whether one thought is made at every place where it fits
+    place = "several lines"
 
     @property
     def line(self):
@@ -282,11 +274,15 @@ def _made(base, slips):
 @cache
 def bases(exercise):
     """The solution and those variants of an exercise whose text says it all."""
-    found = [Base(exercise.solution, exercise.names)]
+    texts = [(exercise.solution, {})] + [(v.text, {}) for v in exercise.variants if hasattr(v, "text")]
     for variant in exercise.variants:
-        if getattr(variant, "__closure__", True) is None and variant.__name__ != "<lambda>":
-            found.append(Base(dedent(inspect.getsource(variant)), vars(inspect.getmodule(variant)) | exercise.names))
-    return found
+        if (
+            getattr(variant, "__closure__", True) is None
+            and not hasattr(variant, "text")
+            and "<" not in variant.__name__
+        ):
+            texts.append((dedent(inspect.getsource(variant)), vars(inspect.getmodule(variant))))
+    return [Base(text, names | exercise.names, exercise.results) for text, names in texts]
 
 
 def _slips(base):
@@ -296,6 +292,10 @@ def _slips(base):
     ranked = []
     for parent, field, index, node, statement in spots:
         place = comments.get(node.lineno) or comments.get(_last_line(statement), "")
+        if isinstance(statement, ast.Return) and isinstance(statement.value, ast.Tuple):
+            named = zip(statement.value.elts, base.results, strict=False)
+            place = next((name for item, name in named if any(node is part for part in ast.walk(item))), "")
+            place = place if place.startswith("the ") or len(place) < 3 else f"the {place}"
         for rank, kind, new in _changes(node, parent, field, variables):
             if not hasattr(new, "lineno"):
                 new = ast.fix_missing_locations(ast.copy_location(new, node))
@@ -322,7 +322,7 @@ def _comments(text):
     """{line: its comment}, where the comment begins with "the"."""
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
     found = {token.start[0]: token.string.lstrip("# ") for token in tokens if token.type == tokenize.COMMENT}
-    return {line: comment for line, comment in found.items() if comment.startswith("the ")}
+    return {line: comment.partition(":")[0] for line, comment in found.items() if comment.startswith("the ")}
 
 
 def _last_line(statement):
@@ -343,7 +343,12 @@ def _spots(node, statement=None):
     statement = node if isinstance(node, ast.stmt) else statement
     for field, value in ast.iter_fields(node):
         for index, child in enumerate(value) if isinstance(value, list) else [(None, value)]:
-            if isinstance(child, (ast.While, ast.arguments)):  # it might never end; the call stays as it is
+            # a loop might never end; the call stays as it is; _calls changes an axis
+            if isinstance(child, (ast.While, ast.arguments)) or getattr(child, "arg", "") in (
+                "axis",
+                "keepdims",
+                "ddof",
+            ):
                 continue
             if isinstance(child, (ast.expr, ast.stmt)):
                 yield node, field, index, child, child if isinstance(child, ast.stmt) else statement
@@ -356,7 +361,9 @@ def _changes(node, parent, field, variables):
     for rank, (pattern, words, new) in enumerate(_rules()):
         found = {}
         if type(pattern) is type(node) and _fits(pattern, node, found):
-            yield rank, words, _filled(new, found)
+            changed = _filled(new, found)
+            if ".T.T" not in ast.unparse(changed):
+                yield rank, words, changed
     last = len(_rules())
     if isinstance(node, ast.Call):
         yield from ((last, *change) for change in _calls(node))
@@ -411,6 +418,8 @@ def _calls(node):
         if "axis" in keywords:
             yield "all entries are taken at once", with_keywords(axis=None)
             for axis in AXES:
+                if axis == ast.unparse(keywords["axis"].value):
+                    continue
                 yield "another axis is taken", with_keywords(axis=axis)
                 if "keepdims" in keywords:
                     yield "another axis is taken, and it is lost", with_keywords(axis=axis, keepdims=None)
@@ -442,6 +451,8 @@ def _results(node):
     for i in range(len(items)):
         left = items[:i] + items[i + 1 :]
         yield "a result is missing", left[0] if len(left) == 1 else ast.Tuple(left, ast.Load())
+        if i and len(items) > 2:
+            yield "the results stand in another order", ast.Tuple(items[i:] + items[:i], ast.Load())
         for j in range(i):
             swapped = list(items)
             swapped[i], swapped[j] = items[j], items[i]
@@ -453,7 +464,8 @@ def _first_lines(base):
     function = base.tree.body[-1]
     for argument in function.args.args if isinstance(function, ast.FunctionDef) else ():
         name = argument.arg
-        lines = {f"np.asarray({name}).astype(np.float32)": "it is computed in float32, which keeps 7 digits only"}
+        rounded = f"np.float32({name}) if np.asarray({name}).dtype == float else {name}"
+        lines = {rounded: "it is computed in float32, which keeps 7 digits only"}
         if name in ("eps", "epsilon"):
             lines |= dict.fromkeys(("1e-5", "1e-6", "1e-8"), f"the argument {name} is ignored")
             lines["0"] = "epsilon is left out"
@@ -473,7 +485,8 @@ def _expression(text):
 def _rules():
     """[(pattern, words, what takes its place)] of the table above."""
     rows = [re.split(" -> | +# ", row) for row in REWRITES.strip().splitlines()]
-    return [(_expression(old), words, _expression(new)) for old, new, words in rows]
+    each = [(old, words, new) for olds, news, words in rows for old in olds.split(" | ") for new in news.split(" | ")]
+    return [(_expression(old), words, _expression(new)) for old, words, new in each]
 
 
 def _fits(pattern, node, found):

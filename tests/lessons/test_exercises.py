@@ -32,7 +32,7 @@ def test_statistic_axes_accepts_other_forms_of_answers():
 
 def test_statistic_axes_says_what_is_wrong():
     said = {(0,): "got (0,), expected (1,)", (2,): "axis 2 does not exist in a tensor with 2 axes"}
-    said |= {(-3,): "axis -3 does not exist in a tensor with 2 axes", (1, -1): "an axis is named twice: (1, 1)"}
+    said |= {(-3,): "axis -3 does not exist in a tensor with 2 axes", (1, -1): "got (1, 1), expected (1,)"}
     said |= dict.fromkeys([(1.0,), (True,), "1", ((1,),)], "the answer is not a tuple of whole numbers, the axes")
     for answer, text in said.items():
         passed, line = judged_axes(answer)
@@ -84,6 +84,24 @@ def test_a_battery_that_errs_once_is_told_the_input():
 def test_a_battery_is_told_its_two_answers(answer):
     passed, text = diagnose(BATTERY, lambda layer, trusted: answer)
     assert passed is False and "expected True to accept a layer or False to reject it" in text
+
+
+def test_a_battery_must_make_the_trusted_layer():
+    passed, text = diagnose(BATTERY, lambda layer, trusted: bool(np.isfinite(layer(3)(np.zeros((4, 3, 2)))).all()))
+    assert passed is False and "it never makes the trusted layer" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "edit"),
+    [
+        ("my_gradient_test", "np.abs(layer.backward(dy) - slopes) -> (layer.backward(dy) - slopes)"),
+        ("my_cause", "in faulty: -> in sorted(faulty, key=lambda name: symptom({**faulty, name: healthy[name]})):"),
+        ("my_invariances", "np.max(np.abs( -> np.allclose(\n - norm(x)[0])) < 1e-3 -> , norm(x)[0])"),
+    ],
+)
+def test_what_only_one_case_rejects_is_rejected(name, edit):
+    exercise = all_exercises()[name]
+    assert diagnose(exercise, compiled(edited(exercise.solution, edit), exercise.names))[0] is False
 
 
 def with_faults(*edits):

@@ -61,7 +61,7 @@ def test_right_wrong_and_untouched_answers_are_told_apart(tmp_path, capsys):
     assert grade.main([str(folder), "--jobs", "2"]) == 0
     anna, bob, carl, dora = read_table(folder)
     assert (anna["student"], anna["lesson"], anna["passed"], anna["of"]) == ("anna", LESSON, "1", "3")
-    assert anna[FIRST].startswith("FAIL: you stored the variance divided by n")
+    assert anna[FIRST].startswith("FAIL: you stored the variance over n")
     assert (anna[SECOND], anna[THIRD], anna["note"]) == ("PASS", "TODO", "")
     assert bob[FIRST].startswith("FAIL: its cell stops with SyntaxError: ")
     assert (bob[SECOND], bob[THIRD], bob["notebook"]) == ("PASS", "TODO", "bob/03_running_averages.ipynb")
@@ -70,7 +70,7 @@ def test_right_wrong_and_untouched_answers_are_told_apart(tmp_path, capsys):
     assert dora["note"] == f"{SECOND} is not in the notebook; {THIRD} is not in the notebook"
     said = capsys.readouterr().out
     assert "[4/4]" in said
-    assert f"2 of 3 {FIRST}: FAIL: you stored the variance divided by n" in said
+    assert f"2 of 3 {FIRST}: FAIL: you stored the variance over n" in said
     words = (tmp_path / "submissions_feedback" / "anna.txt").read_text(encoding="utf-8")
     assert words.startswith(f"anna.ipynb: 1 of 3 passed\n  {FIRST}: FAIL: you stored")
     assert f"  {SECOND}: PASS\n  {THIRD}: TODO\n" in words

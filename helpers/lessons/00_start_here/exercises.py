@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from ...exercises import Exercise, Says, case
-from ...exercises.shared import CANCELS
+from ...exercises import Exercise, case
 
 
 def _cases(rng):
@@ -27,28 +26,15 @@ def my_standardize(x):
 """,
     cases=_cases,
     variants=[_in_steps],
-    worked=[(case(np.array([2, 4, 4, 4, 5, 5, 7, 9])), [-1.5, -0.5, -0.5, -0.5, 0, 0, 1, 2])],
+    worked=[(case(np.array([2, 2, 2, 2, 7])), [-0.5, -0.5, -0.5, -0.5, 2])],
     mistakes={
         "x.std() -> x.std(ddof=1)": (
             "you divided by the root of the sum of squares over n - 1; norms divide by n, the number of values"
         ),
-        "x.std() -> x.var()": "you divided by the variance, not by its square root",
-        "return x - x.mean()": "the mean is right, but the standard deviation is not yet 1",
-        "return x / x.std()": "the standard deviation is right, but the mean is not yet 0",
-        "return x / x.std() - x.mean()": "you divided first and then subtracted the mean of the undivided numbers",
-        "(x - x.mean()) -> x - x.mean()": (
-            "without parentheses only the mean is divided: a quotient is computed before a difference"
-        ),
-        "x.std() -> np.sqrt((x**2).mean())": (
-            "your divisor is the root mean square of x itself; subtract the mean before you square"
-        ),
-        "x.std() -> np.sqrt(x.var() + 1e-5)": (
-            "you added an epsilon to the variance, as norms do; here the standard deviation becomes exactly 1"
-        ),
+        "x.std() -> np.sqrt(x.var() + 1e-5)": "you added an epsilon, as norms do; here the deviation becomes exactly 1",
         "return (x - x.min()) / (x.max() - x.min())": (
             "you moved the numbers into the range 0 to 1; the result needs mean 0 and standard deviation 1"
         ),
-        "x.std() -> np.sqrt((x**2).mean() - x.mean() ** 2)": Says(CANCELS, wrong_anyhow="large mean"),
     },
 )
 

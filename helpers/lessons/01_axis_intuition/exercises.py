@@ -4,11 +4,9 @@ import operator
 
 import numpy as np
 
-from ...exercises import Exercise, Says, WrongKind, case
-from ...exercises.shared import AFFINE_FIRST, CANCELS, RMS_NORM, affine_cases
+from ...exercises import Exercise, WrongKind, case
+from ...exercises.shared import AFFINE_FIRST, HALF, PAIR, RMS_NORM, affine_cases, by_hand
 
-# The smallest x whose variance is 3e-5: with the usual eps it is 4e-5, and x becomes -HALF and HALF.
-PAIR, HALF = np.sqrt(3e-5) * np.array([[-1.0], [1.0]]), np.sqrt(3 / 4)
 UNNOTICED = "they line up with the last axis, W, and not with the channels, unnoticed when C equals W"
 
 
@@ -18,24 +16,14 @@ def _run_axes(attempt, norm, ndim):
     if axes is None or axes is ...:
         return axes
     try:
-        axes = [axes] if np.ndim(axes) == 0 and not isinstance(axes, (set, range)) else list(axes)
-        if any(isinstance(axis, (bool, np.bool_)) for axis in axes):
-            raise TypeError
-        axes = [operator.index(axis) for axis in axes]
+        axes = list(axes) if np.iterable(axes) else [axes]
+        axes = [operator.index(None if isinstance(axis, bool) else axis) for axis in axes]
     except (TypeError, ValueError):
         raise WrongKind("the answer is not a tuple of whole numbers, the axes") from None
     for axis in axes:
         if not -ndim <= axis < ndim:
             raise WrongKind(f"axis {axis} does not exist in a tensor with {ndim} axes")
-    axes = sorted(axis % ndim for axis in axes)
-    if len(set(axes)) < len(axes):
-        raise WrongKind(f"an axis is named twice: {tuple(axes)}")
-    return tuple(axes)
-
-
-def _axes_by_elimination(norm, ndim):
-    kept = {"batch": {1}, "instance": {0, 1}, "layer": {0}}[norm]
-    return [axis for axis in range(ndim) if axis not in kept]
+    return tuple(sorted(axis % ndim for axis in axes))
 
 
 STATISTIC_AXES = Exercise(
@@ -47,18 +35,12 @@ def my_statistic_axes(norm, ndim):
     cases=lambda rng: [case(norm, ndim) for ndim in (4, 3, 2) for norm in ("batch", "instance", "layer")],
     run=_run_axes,
     compare=lambda axes, expected, tol: (axes == expected, f"got {axes}, expected {expected}"),
-    variants=[_axes_by_elimination],
+    variants=[
+        "kept = {'batch': {1}, 'instance': {0, 1}, 'layer': {0}}[norm]; return [a for a in range(ndim) if a not in kept]"
+    ],
     worked=[(case("batch", 4), (0, 2, 3)), (case("instance", 3), (2,)), (case("layer", 2), (1,))],
     mistakes={
-        "(0, *space) -> (0,)": (
-            "for batch norm you averaged over the batch axis only, so every position gets statistics of its own"
-        ),
         "(1, *space) -> space": "for layer norm you averaged over the spatial axes only; that is instance norm",
-        "(1, *space) -> (1,)": "for layer norm you took the channels only; the positions of a sample share a mean too",
-        '"instance": space -> "instance": (0, *space)': "for instance norm you included the batch; that is batch norm",
-        '"batch": (0 -> "batch": (1\n"layer": (1 -> "layer": (0': (
-            "you swapped batch norm and layer norm: batch norm averages across the samples, layer norm within one"
-        ),
         'return {"batch": (1,), "layer": (0,), "instance": (0, 1)}[norm]': (
             "you named the axes that keep separate statistics; the task asks for the others, which are averaged over"
         ),
@@ -66,13 +48,6 @@ def my_statistic_axes(norm, ndim):
         "+ ndim = 4": "your axes are those of an image whatever ndim is; count the spatial axes from ndim",
     },
 )
-
-
-def _layer_norm_in_steps(x, gamma, beta, eps=1e-5):
-    mean = np.mean(x, axis=-1, keepdims=True)  # the mean
-    var = np.mean((x - mean) ** 2, axis=-1, keepdims=True)  # the variance
-    x_hat = (x - mean) / np.sqrt(var + eps)  # the normalized values
-    return gamma * x_hat + beta  # the scale and shift
 
 
 LAYER_NORM = Exercise(
@@ -84,31 +59,19 @@ def my_layer_norm(x, gamma, beta, eps=1e-5):
 """,
     cases=lambda rng: affine_cases(rng, {"square x": (4, 4), "sequence": (2, 5, 4), "small x": (5, 3)}, -1),
     tol=1e-4,
-    variants=[_layer_norm_in_steps],
+    variants=["x.var(axis=-1, keepdims=True) -> np.mean((x - mean) ** 2, axis=-1, keepdims=True)"],
     worked=[
         # mean 3, variance 3.5
-        (case(*map(np.array, ([[1, 2, 3, 6]], [1, 2, 3, 4], [10, 20, 30, 40])), eps=0.5), [[9, 19, 30, 46]]),
-        (case(PAIR.T, np.ones(2), np.zeros(2)), [[-HALF, HALF]]),
+        (by_hand([[1, 2, 3, 6]], [1, 2, 3, 4], [10, 20, 30, 40], eps=0.5), [[9, 19, 30, 46]]),
+        (by_hand(PAIR[None], [1, 1], [0, 0]), [[-HALF, HALF]]),
     ],
     mistakes={
-        "axis=-1 -2-> axis=0": "you averaged over axis 0, across the batch; layer norm averages within each vector",
-        "axis=-1, keepdims=True) -2-> axis=-1)[:, None]": (
-            "mean and variance lost the axis you averaged over and do not line up with every x; keep it with size 1"
-        ),
+        "axis=-1, keepdims=True) -2-> axis=-1)[:, None]": "your mean and variance fit a table only; keep the last axis with size 1",
         "axis=-1 -2-> axis=tuple(range(1, x.ndim))": "you averaged over two axes; each token has its own mean",
-        "x.var(axis=-1, keepdims=True) -> (x**2).mean(axis=-1, keepdims=True) - mean**2": Says(CANCELS, "large mean"),
         "x.var(axis=-1, keepdims=True) -> (x**2).mean(axis=-1, keepdims=True)\n(x - mean) -> x": RMS_NORM,
         "+ x = gamma * x + beta\ngamma * (x -> (x\n + beta  # ->  #": AFFINE_FIRST,
     },
 )
-
-
-def _batch_norm_in_steps(x, gamma, beta, eps=1e-5):
-    mean = np.mean(x, axis=(0, 2, 3), keepdims=True)  # the mean
-    var = np.mean((x - mean) ** 2, axis=(0, 2, 3), keepdims=True)  # the variance
-    scale = gamma.reshape(1, -1, 1, 1)  # the shape of gamma
-    shift = beta.reshape(1, -1, 1, 1)  # the shape of beta
-    return scale * (x - mean) / np.sqrt(var + eps) + shift  # the output
 
 
 BATCH_NORM_NCHW = Exercise(
@@ -123,29 +86,19 @@ def my_batch_norm_nchw(x, gamma, beta, eps=1e-5):
         rng, {"C equals W": (3, 4, 2, 4), "all equal": (3, 3, 3, 3), "C and W differ": (4, 3, 2, 5)}, 1
     ),
     tol=1e-4,
-    variants=[_batch_norm_in_steps],
+    variants=["x.var(axis -> ((x - mean) ** 2).mean(axis\n[:, None, None] -2-> .reshape(1, -1, 1, 1)"],
     worked=[
         # means 2 and 6, variances 1 and 1: roots 2
-        (
-            case(np.array([[[[1, 3]], [[5, 7]]]]), np.array([2, 10]), np.array([100, 200]), eps=3),
-            [[[[99, 101]], [[195, 205]]]],
-        ),
-        (case(PAIR[..., None, None], np.ones(1), np.zeros(1)), [[[[-HALF]]], [[[HALF]]]]),
+        (by_hand([[[[1, 3]], [[5, 7]]]], [2, 10], [100, 200], eps=3), [[[[99, 101]], [[195, 205]]]]),
+        # one mean for both images: mean 4, variance 10 (5 and 1 within the images would not do)
+        (by_hand([[[[1, 1]]], [[[7, 7]]]], [4], [10], eps=7), [[[[7, 7]]], [[[13, 13]]]]),
+        (by_hand(PAIR.reshape(2, 1, 1, 1), [1], [0]), [[[[-HALF]]], [[[HALF]]]]),
     ],
     mistakes={
-        "axis=(0, 2, 3) -2-> axis=0": "you averaged over the batch only; all pixels of a channel share one mean",
         "axis=(0, 2, 3) -2-> axis=(2, 3)": "you averaged over the pixels of each image alone; that is instance norm",
         "axis=(0, 2, 3) -2-> axis=(1, 2, 3)": "you averaged over all channels of each image; that is layer norm",
-        "axis=(0, 2, 3) -2-> axis=(0, 1, 2)": (
-            "you kept the last axis, as for (N, H, W, C); here the channels are axis 1"
-        ),
         "[:, None, None] -2->": f"you used gamma and beta as they are; {UNNOTICED}",
-        "axis=(0, 2, 3), keepdims=True -2-> axis=(0, 2, 3)\n[:, None, None] -2->": (
-            f"your mean and variance lost the axes you averaged over; {UNNOTICED}"
-        ),
-        "x.var(axis=(0, 2, 3), keepdims=True) -> (x**2).mean(axis=(0, 2, 3), keepdims=True) - mean**2": Says(
-            CANCELS, "large mean"
-        ),
+        "axis=(0, 2, 3), keepdims=True -2-> axis=(0, 2, 3)\n[:, None, None] -2->": f"your mean and variance lost axes; {UNNOTICED}",
     },
 )
 

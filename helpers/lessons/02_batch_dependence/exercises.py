@@ -2,14 +2,8 @@
 
 import numpy as np
 
-from ...exercises import Exercise, Says, case
-from ...exercises.shared import CANCELS
-
-# The smallest cases worked by hand: -SMALL and SMALL have variance 3e-5, with the usual eps 4e-5, and become -HALF
-# and HALF.
-SMALL, HALF = np.sqrt(3e-5), np.sqrt(3 / 4)
-PAIR = np.array([[-SMALL], [SMALL]])
-ONE, NONE = np.ones(1), np.zeros(1)
+from ...exercises import Exercise, case
+from ...exercises.shared import HALF, PAIR, by_hand
 
 
 def _batch_norm_cases(rng):
@@ -32,14 +26,6 @@ def _batch_norm_cases(rng):
     return [*both[0], one(6, 2, True, offset=1e8, label="large mean, training"), *both[1]]
 
 
-def _batch_norm_in_steps(x, gamma, beta, mean, var, training, eps=1e-5):
-    if training:  # the choice of the statistics
-        mean = np.mean(x, axis=0)  # the mean of the batch
-        var = np.mean((x - mean) ** 2, axis=0)  # the variance of the batch
-    x_hat = (x - mean) / np.sqrt(var + eps)  # the normalized values
-    return gamma * x_hat + beta  # the scale and shift
-
-
 BATCH_NORM = Exercise(
     solution="""
 def my_batch_norm(x, gamma, beta, mean, var, training, eps=1e-5):
@@ -50,34 +36,23 @@ def my_batch_norm(x, gamma, beta, mean, var, training, eps=1e-5):
 """,
     cases=_batch_norm_cases,
     tol=1e-4,
-    variants=[_batch_norm_in_steps],
+    variants=["x.var(axis=0) -> np.mean((x - mean) ** 2, axis=0)"],
     worked=[
         # mean 2, variance 1: root 2
-        (case(np.array([[1], [3]]), np.array([2]), np.array([100]), 0, 0, True, eps=3), [[99], [101]]),
+        (by_hand([[1], [3]], [2], [100], [5], [9], True, eps=3), [[99], [101]]),
         # stored means 0 and 1, variances 6 and 13: roots 3 and 4
-        (
-            case(np.array([[3, 5]]), np.array([2, 10]), np.array([1, 2]), [0, 1], np.array([6, 13]), False, eps=3),
-            [[3, 12]],
-        ),
-        (case(PAIR, ONE, NONE, NONE, ONE, True), [[-HALF], [HALF]]),
-        (case(PAIR, ONE, NONE, NONE, 3e-5 * ONE, False), [[-HALF], [HALF]]),
+        (by_hand([[3, 5]], [2, 10], [1, 2], [0, 1], [6, 13], False, eps=3), [[3, 12]]),
+        (by_hand(PAIR[:, None], [1], [0], [0], [1], True), [[-HALF], [HALF]]),
+        (by_hand(PAIR[:, None], [1], [0], [0], [3e-5], False), [[-HALF], [HALF]]),
     ],
     mistakes={
         "axis=0 -2-> axis=1, keepdims=True": "in training you averaged within each row; that is layer norm",
-        "axis=0 -2->": "in training you averaged over all entries of x; each feature has its own mean",
-        "if training: -> if False:": (
-            "you used the given mean and variance in training too; there the statistics come from the batch x"
-        ),
-        "if training: -> if True:": (
-            "you used the statistics of the batch when training is False too, so the neighbors still count"
-        ),
-        "if training: -> if not training:": (
-            "you swapped the two modes: training uses the statistics of x, otherwise the given ones are used"
-        ),
+        "if training: -> if False:": "you used the given statistics in training too; there they come from the batch x",
+        "if training: -> if True:": "you used the batch's statistics when training is False too, so neighbors still count",
+        "if training: -> if not training:": "you swapped the two modes: training uses the statistics of x",
         "x.mean(axis=0) -> 0.9 * mean + 0.1 * x.mean(axis=0)\nx.var(axis=0) -> 0.9 * var + 0.1 * x.var(axis=0)": (
             "in training you mixed the given statistics with those of the batch; the output uses the batch's alone"
         ),
-        "x.var(axis=0) -> (x**2).mean(axis=0) - mean**2": Says(CANCELS, wrong_anyhow="large mean"),
     },
 )
 
@@ -98,13 +73,6 @@ def _fold_cases(rng):
     ]
 
 
-def _fold_in_steps(w, b, gamma, beta, mean, var, eps=1e-5):
-    root = np.sqrt(var + eps)
-    weight = w * (gamma / root)  # the new weight
-    bias = gamma * (b - mean) / root + beta  # the new bias
-    return weight, bias
-
-
 FOLD_BATCH_NORM = Exercise(
     solution="""
 def my_fold_batch_norm(w, b, gamma, beta, mean, var, eps=1e-5):
@@ -114,24 +82,20 @@ def my_fold_batch_norm(w, b, gamma, beta, mean, var, eps=1e-5):
     cases=_fold_cases,
     results=("weight", "bias"),
     tol=1e-5,
-    variants=[_fold_in_steps],
+    variants=["(b - mean) * scale + beta -> gamma * (b - mean) / np.sqrt(var + eps) + beta"],
     worked=[
         # gamma / sqrt(var + eps) is 1 for the first output and 2 for the second
-        (case(np.array([[2, 3]]), *np.array([[1, 2], [3, 4], [4, 5], [5, 0], [8, 3]]), eps=1), ([[2, 6]], [0, 9])),
-        (case(SMALL * np.ones((1, 1)), NONE, ONE, NONE, NONE, 3e-5 * ONE), ([[HALF]], [0])),
+        (by_hand([[2, 3]], [1, 2], [3, 4], [4, 5], [5, 0], [8, 3], eps=1), ([[2, 6]], [0, 9])),
+        (by_hand([PAIR], [0, 0], [1, 1], [0, 0], [0, 0], [3e-5, 3e-5]), ([[-HALF, HALF]], [0, 0])),
     ],
     mistakes={
         "w * scale -> w * scale[:, None]": "you scaled the rows of w, the inputs; in x @ w every output is a column",
-        "w * scale -> w @ scale": "your @ multiplies and sums; every column of w has a number of its own, with *",
         (
             "return gamma * (w - mean) / np.sqrt(var + eps) + beta, b",
             "return gamma * (w - mean) / np.sqrt(var + eps) + beta, gamma * (b - mean) / np.sqrt(var + eps) + beta",
-            "return gamma * (w - mean) / np.sqrt(var + eps), gamma * b / np.sqrt(var + eps) + beta",
-        ): ("you sent the weight itself through batch norm; mean and beta go into the bias, and w is only scaled"),
+        ): "you sent the weight itself through batch norm; mean and beta go into the bias, and w is only scaled",
         "(b - mean) * scale + beta -> b + beta - mean * scale": "you did not scale the old bias; batch norm does",
-        "(b - mean) * scale + beta -> b * scale - mean + beta": (
-            "you did not scale the mean; it is subtracted before the division, so the scale applies to it too"
-        ),
+        "(b - mean) * scale + beta -> b * scale - mean + beta": "you did not scale the mean; it is subtracted before the division",
     },
 )
 
@@ -155,13 +119,6 @@ def _masked_cases(rng):
     ]
 
 
-def _masked_by_selecting(x, mask, eps=1e-5):
-    real = x[mask]  # the choice of the real tokens
-    y = np.zeros(x.shape)
-    y[mask] = (real - real.mean(axis=0)) / np.sqrt(real.var(axis=0) + eps)  # the outputs of the real tokens
-    return y
-
-
 MASKED_BATCH_NORM = Exercise(
     solution="""
 def my_masked_batch_norm(x, mask, eps=1e-5):
@@ -173,48 +130,37 @@ def my_masked_batch_norm(x, mask, eps=1e-5):
 """,
     cases=_masked_cases,
     tol=1e-4,
-    variants=[_masked_by_selecting],
+    variants=[
+        "real = x[mask]; y = np.zeros(x.shape); y[mask] = (real - real.mean(axis=0)) / np.sqrt(real.var(axis=0) + eps); return y"
+    ],
     worked=[
-        (case(np.array([[[1], [9]], [[3], [8]]]), np.array([[True, False]] * 2), eps=3), [[[-0.5], [0]], [[0.5], [0]]]),
-        (case(PAIR[None], np.array([[True, True]])), [[[-HALF], [HALF]]]),
+        (
+            by_hand([[[1, 5], [9, 9]], [[3, 7], [8, 8]]], [[True, False]] * 2, eps=3),
+            [[[-0.5, -0.5], [0, 0]], [[0.5, 0.5], [0, 0]]],
+        ),
+        (by_hand(PAIR[None, :, None], [[True, True]]), [[[-HALF], [HALF]]]),
     ],
     mistakes={
         "return (x - x.mean(axis=(0, 1))) / np.sqrt(x.var(axis=(0, 1)) + eps)": (
             "you ignored the mask: mean and variance count the padding, and the padding got outputs"
         ),
-        (
-            "return mask * (x -> return (x",
-            "+ given = x\nreturn mask * (x - mean) / np.sqrt(var + eps) -> "
-            "return np.where(mask, (x - mean) / np.sqrt(var + eps), given)",
-        ): "your statistics are right, but the padding got outputs too; they must be 0 there",
-        "m, v = x.mean(axis=-1, keepdims=True), x.var(axis=-1, keepdims=True); "
-        "return mask[..., None] * (x - m) / np.sqrt(v + eps)": (
-            "you averaged over the features of each token; that is layer norm"
-        ),
-        "sum(axis=(0, 1)) / mask.sum() -2-> mean(axis=(0, 1))": (
-            "you divided both sums by N times L; only the real tokens count"
-        ),
+        "return mask * (x -> return (x": "your statistics are right, but the padding got outputs too; they must be 0 there",
+        "x = np.where(mask, x, 0) -> pass": "0 times inf or nan is nan; set the padding to 0 with np.where before you multiply",
         (
             "(mask * (x - mean) ** 2) -> ((mask * x - mean) ** 2)",
             "+ x = mask[..., None] * x\n(mask * (x - mean) ** 2) -> ((x - mean) ** 2)\nreturn mask * -> return",
-        ): ("you masked x before subtracting the mean, so padding adds (0 − mean)²; mask after the square"),
+        ): "you masked x before subtracting the mean, so padding adds (0 − mean)²; mask after the square",
         "+ x = mask[..., None] * x\n(mask * x).sum(axis=(0, 1)) / mask.sum() -> x.mean(axis=(0, 1))\n"
         "(mask * (x - mean) ** 2).sum(axis=(0, 1)) / mask.sum() -> x.var(axis=(0, 1))": (
             "you set the padding to 0 and averaged over all positions; these zeros count as values too"
         ),
-        "mask = mask[..., None] -> pass": Says(
-            "your mask lines up with the last axes of x, (L, C); it needs one more axis at the end", "all sizes equal"
+        "return mask * (x - mean) / np.sqrt(var + eps) -> return ((x - mean) / np.sqrt(var + eps))[mask[..., 0]]": (
+            "you returned the real tokens only; y has the shape of x, with 0 where there is no token"
         ),
-        (
-            "return mask * (x - mean) / np.sqrt(var + eps) -> return ((x - mean) / np.sqrt(var + eps))[mask[..., 0]]",
-            "real = x[mask]; return (real - real.mean()) / np.sqrt(real.var() + eps)",
-        ): "you returned the real tokens only; y has the shape of x, with 0 where there is no token",
         "+ mask = ~mask": "you used the mask the wrong way round: it is True where a token is real",
         "sum(axis=(0, 1)) -2-> sum(axis=1, keepdims=True)\nmask.sum() -2-> mask.sum(axis=1, keepdims=True)": (
             "each of your sentences has its own mean and variance; that is instance norm"
         ),
-        "(mask * (x - mean) ** 2).sum(axis=(0, 1)) -> (mask * x**2).sum(axis=(0, 1))\n"
-        "mask.sum()  # the variance -> mask.sum() - mean**2": Says(CANCELS, wrong_anyhow="large mean"),
     },
 )
 

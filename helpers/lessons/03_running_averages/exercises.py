@@ -1,11 +1,7 @@
 """Lesson 03: what does eval mode use?"""
 
-import numpy as np
-
-from ...exercises import Exercise, Says, case
-from ...exercises.shared import CANCELS
-
-ONE, NONE = np.ones(1), np.zeros(1)
+from ...exercises import Exercise, case
+from ...exercises.shared import by_hand
 
 
 def _update_cases(rng):
@@ -23,14 +19,6 @@ def _update_cases(rng):
     ]
 
 
-def _update_by_the_difference(running_mean, running_var, x, momentum=0.1):
-    batch = x.mean(axis=0)  # the mean of the batch
-    var = ((x - batch) ** 2).sum(axis=0) / (len(x) - 1)  # the variance of the batch
-    new_mean = running_mean + momentum * (batch - running_mean)  # the new mean
-    new_var = running_var + momentum * (var - running_var)  # the new variance
-    return new_mean, new_var
-
-
 UPDATE_RUNNING_STATS = Exercise(
     solution="""
 def my_update_running_stats(running_mean, running_var, x, momentum=0.1):
@@ -42,25 +30,21 @@ def my_update_running_stats(running_mean, running_var, x, momentum=0.1):
 """,
     cases=_update_cases,
     results=("running mean", "running variance"),
-    variants=[_update_by_the_difference],
+    variants=[
+        "(1 - momentum) * running_mean + momentum * batch_mean -> running_mean + momentum * (batch_mean - running_mean)"
+    ],
     worked=[
         # batch means 10 and 2, variances 2 and 8, divided by n - 1 = 1
-        (case(np.array([1, 0]), ONE, np.array([[9, 0], [11, 4]]), momentum=0.5), ([5.5, 1], [1.5, 4.5])),
-        (case(NONE, ONE, np.array([[9], [11]])), ([1], [1.1])),
+        (by_hand([1, 0], [1, 1], [[9, 0], [11, 4]], momentum=0.5), ([5.5, 1], [1.5, 4.5])),
+        (by_hand([0], [1], [[9], [11]]), ([1], [1.1])),
     ],
     mistakes={
         (
             "(1 - momentum) -2-> momentum\nmomentum * batch -2-> (1 - momentum) * batch",
             "(1 - momentum) -2-> momentum\nmomentum * batch -2-> (1 - momentum) * batch\naxis=0, ddof=1 -> axis=0",
         ): "you gave momentum to the old value, as Keras does; in PyTorch it is the weight of the new batch",
-        "axis=0, ddof=1 -> axis=0": "you stored the variance divided by n; PyTorch stores the one divided by n - 1",
-        "x.var(axis=0, ddof=1) -> ((x**2).mean(axis=0) - batch_mean**2) * len(x) / (len(x) - 1)": Says(
-            CANCELS, wrong_anyhow="large mean"
-        ),
-        "return x.mean(axis=0), x.var(axis=0, ddof=1)": (
-            "you returned this batch's statistics; mix them with the old ones"
-        ),
-        "(1 - momentum) -2-> 1 - momentum": "without parentheses 1 - momentum * old multiplies first; it needs (1 - momentum)",
+        "axis=0, ddof=1 -> axis=0": "you stored the variance over n; PyTorch stores the one over n - 1",
+        "return x.mean(axis=0), x.var(axis=0, ddof=1)": "you returned this batch's statistics; mix them with the old ones",
         "(1 - momentum) * running -2-> running": "you did not shrink the old value; the two weights must add up to 1",
         (
             "* batch_var -> * ((x - mean) ** 2).sum(axis=0) / (len(x) - 1)",
@@ -71,17 +55,13 @@ def my_update_running_stats(running_mean, running_var, x, momentum=0.1):
 )
 
 
-def _by_the_sum(keras_momentum):
-    return -keras_momentum + 1.0
-
-
 TORCH_MOMENTUM_FROM_KERAS = Exercise(
     solution="""
 def my_torch_momentum_from_keras(keras_momentum):
     return 1 - keras_momentum
 """,
     cases=lambda rng: [case(m) for m in (0.99, 0.9, 0.9997, 0.73, 0.5, 1.0, 0.0)],
-    variants=[_by_the_sum],
+    variants=["return -keras_momentum + 1.0"],
     worked=[(case(0.99), 0.01)],
     mistakes={
         "return keras_momentum": "you passed the number on unchanged; 0.99 would keep 1% of the history, not 99%",
@@ -111,12 +91,6 @@ def _eval_cases(rng):
     ]
 
 
-def _eval_folded(x, gamma, beta, running_mean, running_var, eps=1e-5):
-    scale = gamma / np.sqrt(running_var + eps)  # the scale
-    shift = beta - running_mean * scale  # the shift
-    return x * scale.reshape(1, -1, 1, 1) + shift.reshape(1, -1, 1, 1)  # the output
-
-
 BATCH_NORM_EVAL = Exercise(
     solution="""
 def my_batch_norm_eval(x, gamma, beta, running_mean, running_var, eps=1e-5):
@@ -127,29 +101,26 @@ def my_batch_norm_eval(x, gamma, beta, running_mean, running_var, eps=1e-5):
 """,
     cases=_eval_cases,
     tol=1e-5,
-    variants=[_eval_folded],
+    variants=[
+        "scale = gamma / np.sqrt(running_var + eps); return x * scale[:, None, None] + (beta - running_mean * scale)[:, None, None]"
+    ],
     worked=[
         # means 1 and 1, variances 1 and 13: roots 2 and 4
-        (
-            case(np.array([[[[1, 3]], [[5, 9]]]]), *np.array([[2, 10], [100, 200], [1, 1], [1, 13]]), eps=3),
-            [[[[100, 102]], [[210, 220]]]],
-        ),
+        (by_hand([[[[1, 3]], [[5, 9]]]], [2, 10], [100, 200], [1, 1], [1, 13], eps=3), [[[[100, 102]], [[210, 220]]]]),
         # the usual eps: 2.6e-5 and 1e-5 make a root of 0.006
-        (case(np.full((1, 1, 1, 1), 0.006), ONE, NONE, NONE, 2.6e-5 * ONE), [[[[1]]]]),
+        (by_hand([[[[0.006]]]], [1], [0], [0], [2.6e-5]), [[[[1]]]]),
     ],
     mistakes={
         "running_mean[:, None, None] -> x.mean(axis=(0, 2, 3), keepdims=True)\n"
         "running_var[:, None, None] -> x.var(axis=(0, 2, 3), keepdims=True)": (
             "you normalized with the statistics of this batch; that is training mode; eval mode uses running ones"
         ),
-        (
-            "running_var[:, None, None] -> running_var[:, None, None] * (len(x) - 1) / len(x)",
-            "running_var[:, None, None] -> running_var[:, None, None] * (1 - len(gamma) / x.size)",
-        ): "you turned the running variance into a biased one; eval mode uses it as it is stored",
+        "running_var[:, None, None] -> running_var[:, None, None] * (1 - len(gamma) / x.size)": (
+            "you turned the running variance into a biased one; eval mode uses it as it is stored"
+        ),
         ("[:, None, None] -4->", "gamma[:, None, None] -> gamma\nbeta[:, None, None] -> beta"): (
             "vectors of shape (C,) line up with the last axis, W; it goes unnoticed when C equals W"
         ),
-        "[:, None, None] -4-> [:, None]": "you lined up the vectors with H; the channels need two axes after them",
     },
 )
 

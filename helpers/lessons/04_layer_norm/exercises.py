@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ...exercises import Exercise, Says, case
-from ...exercises.shared import AFFINE_FIRST, CANCELS, affine_case, affine_cases
+from ...exercises import Exercise, case
+from ...exercises.shared import AFFINE_FIRST, affine_case, affine_cases, by_hand
 
 
 def _tuple_cases(rng):
@@ -26,12 +26,6 @@ def _tuple_cases(rng):
     ]
 
 
-def _tuple_in_steps(x, axis, gamma, beta, eps=1e-5):
-    mean = np.mean(x, axis=axis, keepdims=True)  # the mean
-    var = np.mean((x - mean) ** 2, axis=axis, keepdims=True)  # the variance
-    return gamma * ((x - mean) / np.sqrt(var + eps)) + beta  # the output
-
-
 LAYER_NORM_TUPLE_AXES = Exercise(
     solution="""
 def my_layer_norm_tuple_axes(x, axis, gamma, beta, eps=1e-5):
@@ -41,13 +35,10 @@ def my_layer_norm_tuple_axes(x, axis, gamma, beta, eps=1e-5):
 """,
     cases=_tuple_cases,
     tol=1e-4,
-    variants=[_tuple_in_steps],
+    variants=["x.var(axis=axis, keepdims=True) -> np.mean((x - mean) ** 2, axis=axis, keepdims=True)"],
     worked=[
         # mean 3, variance 3.5 over both axes
-        (
-            case(np.array([[[1, 2], [3, 6]]]), (1, 2), *np.array([[[1, 2], [3, 4]], [[10, 20], [30, 40]]]), eps=0.5),
-            [[[9, 19], [30, 46]]],
-        ),
+        (by_hand([[[1, 2], [3, 6]]], (1, 2), [[1, 2], [3, 4]], [[10, 20], [30, 40]], eps=0.5), [[[9, 19], [30, 46]]]),
     ],
     mistakes={
         "+ axis = (-2, -1)": "you averaged over axes of your own choice; pass `axis` on to mean and variance",
@@ -60,18 +51,8 @@ def my_layer_norm_tuple_axes(x, axis, gamma, beta, eps=1e-5):
             "you normalized one axis after the other; all axes of the tuple share one mean and one variance"
         ),
         "+ x = gamma * x + beta\ngamma * (x -> (x\n + beta  # ->  #": AFFINE_FIRST,
-        "x.var(axis=axis, keepdims=True) -> (x**2).mean(axis=axis, keepdims=True) - mean**2": Says(
-            CANCELS, "large mean"
-        ),
     },
 )
-
-
-def _channels_last(x, gamma, beta, eps=1e-6):
-    last = x.transpose(0, 2, 3, 1)
-    mean = np.mean(last, axis=-1, keepdims=True)  # the mean
-    var = np.mean((last - mean) ** 2, axis=-1, keepdims=True)  # the variance
-    return (gamma * (last - mean) / np.sqrt(var + eps) + beta).transpose(0, 3, 1, 2)  # the output, moved back
 
 
 CHANNEL_LAYER_NORM = Exercise(
@@ -84,13 +65,10 @@ def my_channel_layer_norm(x, gamma, beta, eps=1e-6):
 """,
     cases=lambda rng: affine_cases(rng, {"all equal": (3, 3, 3, 3), "C and W differ": (2, 3, 4, 5)}, 1),
     tol=1e-4,
-    variants=[_channels_last],
-    worked=[
-        (
-            case(np.array([[[[1, 5]], [[3, 5]]]]), np.array([2, 10]), np.array([100, 200]), eps=3),
-            [[[[99, 100]], [[205, 200]]]],
-        ),
+    variants=[
+        "+ x = x.transpose(0, 2, 3, 1)\naxis=1 -2-> axis=-1\n[:, None, None] -2->\nreturn gamma * y + beta -> return (gamma * y + beta).transpose(0, 3, 1, 2)"
     ],
+    worked=[(by_hand([[[[1, 5]], [[3, 5]]]], [2, 10], [100, 200], eps=3), [[[[99, 100]], [[205, 200]]]])],
     mistakes={
         "axis=1 -2-> axis=-1": "you averaged over the last axis, the width; the channels are axis 1",
         "axis=1 -2-> axis=(2, 3)": "you averaged over pixels, as in instance norm; average over the channels",
@@ -100,16 +78,8 @@ def my_channel_layer_norm(x, gamma, beta, eps=1e-6):
         "gamma[:, None, None] * y + beta[:, None, None] -> (gamma * y + beta).reshape(shape)": (
             "reshape gives the right shape but mixes up the entries; move the channels with transpose"
         ),
-        "x.var(axis=1, keepdims=True) -> (x**2).mean(axis=1, keepdims=True) - mean**2": Says(CANCELS, "large mean"),
     },
 )
-
-
-def _project_by_unit_vector(x):
-    d = len(x)  # the number of features
-    u = np.ones(d) / np.sqrt(d)  # the unit vector
-    p = x - (u @ x) * u  # the point on the plane
-    return p, p / np.sqrt(p @ p) * np.sqrt(d)  # the point on the sphere
 
 
 PROJECT = Exercise(
@@ -126,7 +96,9 @@ def my_project(x):
         case(m + s * rng.normal(size=d)) for d, m, s in ((5, 0, 1), (2, 1, 3), (8, 100, 1), (4, 0, 1e-3))
     ],
     results=("the point on the plane", "the point on the sphere"),
-    variants=[_project_by_unit_vector],
+    variants=[
+        "u = np.ones(len(x)) / np.sqrt(len(x)); p = x - (u @ x) * u; return p, p / np.sqrt(p @ p) * np.sqrt(len(x))"
+    ],
     worked=[
         (case(np.array([1.0, 3.0])), ([-1, 1], [-1, 1])),
         (case(np.array([6.0, 6, 0])), ([2, 2, -4], [0.5**0.5, 0.5**0.5, -(2**0.5)])),

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from ...exercises import Exercise, WrongKind, case
+from ...exercises import Exercise, case
+from ...exercises.shared import by_hand, same_dtype
 
 NOTHING = "you subtracted the mean, as layer norm does; RMSNorm subtracts nothing"
 GAMMA_FIRST = "you multiplied by gamma before normalizing, which changes the root mean square too; multiply after it"
@@ -22,12 +23,6 @@ def _rms_cases(rng):
     ]
 
 
-def _rms_in_steps(x, gamma, eps=1e-6):
-    rms = np.sqrt(np.sum(x**2, axis=-1, keepdims=True) / x.shape[-1] + eps)  # the root mean square
-    x_hat = x / rms  # the normalized values
-    return gamma * x_hat
-
-
 RMS_NORM = Exercise(
     solution="""
 def my_rms_norm(x, gamma, eps=1e-6):
@@ -36,8 +31,8 @@ def my_rms_norm(x, gamma, eps=1e-6):
 """,
     cases=_rms_cases,
     tol=1e-5,
-    variants=[_rms_in_steps],
-    worked=[(case(np.array([[1.0, 7]]), np.array([1, 2]), eps=0), [[0.2, 2.8]])],
+    variants=["(x**2).mean(axis=-1, keepdims=True) -> np.sum(x**2, axis=-1, keepdims=True) / x.shape[-1]"],
+    worked=[(by_hand([[1, 7]], [1, 2], eps=0), [[0.2, 2.8]])],
     mistakes={
         "+ x = x - x.mean(axis=-1, keepdims=True)": NOTHING,
         "(x**2).mean -> x.var": "you divided by the standard deviation; the root mean square includes the mean",
@@ -47,32 +42,19 @@ def my_rms_norm(x, gamma, eps=1e-6):
 )
 
 
-def _run_16(attempt, x, gamma, eps=1e-6):
-    result = attempt(x, gamma, eps)
-    if result is None or result is ...:
-        return result
-    result = getattr(result, "y", result)
-    if getattr(result, "dtype", None) != np.float16:
-        got = getattr(result, "dtype", type(result).__name__)
-        raise WrongKind(
-            f"the result is {got}, expected float16; cast the normalized vector back, and multiply in that dtype"
-        )
-    return result.astype(np.float64)
-
-
 def _compare_16(result, expected, tol):
     """Nearly all values equal to the bit, the others one step of float16 away.
 
     A last bit of float32 that differs between processors moves one output in a thousand to the neighboring float16;
     casting in another order moves one in four.
     """
-    if np.shape(result) != np.shape(expected):
-        return False, f"got shape {np.shape(result)}, expected {np.shape(expected)}"
-    same = (result == expected) | (np.isnan(result) & np.isnan(expected))
-    near = np.abs(np.where(same, 0, result - expected)) <= tol * np.abs(expected) + 6e-8
-    if np.all(same | near) and same.mean() >= 0.97:
-        return True, ""
-    return False, f"{np.count_nonzero(~same)} of {same.size} values are not the expected float16 numbers"
+    passed, text = same_dtype(result, expected, tol)
+    if passed and np.mean((getattr(result, "y", result) == expected) | np.isnan(expected)) < 0.97:
+        return (
+            False,
+            "right to three digits only; some step is rounded to float16 that should not be, or not at its place",
+        )
+    return passed, text
 
 
 def _llama_cases(rng):
@@ -90,12 +72,6 @@ def _llama_cases(rng):
     ]
 
 
-def _llama_in_float64(x, gamma, eps=1e-6):
-    wide = x.astype(np.float64)
-    rms = np.sqrt(np.mean(wide**2, axis=-1, keepdims=True) + eps)  # the root mean square
-    return np.multiply((wide / rms).astype(np.float32).astype(np.float16), gamma)  # the output
-
-
 LLAMA_ORDER = Exercise(
     solution="""
 def my_rms_norm_llama_order(x, gamma, eps=1e-6):
@@ -106,10 +82,12 @@ def my_rms_norm_llama_order(x, gamma, eps=1e-6):
 """,
     tol=1e-3,
     cases=_llama_cases,
-    run=_run_16,
     compare=_compare_16,
-    variants=[_llama_in_float64],
-    worked=[(case(np.array([[3, 3]], np.float16), np.array([1, 2], np.float16), eps=27), [[0.5, 1.0]])],
+    variants=["np.float32 -2-> np.float64\nnormalized.astype( -> normalized.astype(np.float32).astype("],
+    worked=[
+        (case(np.float16([[3, 3]]), np.float16([1, 2]), eps=27), [[0.5, 1.0]]),
+        (case(np.float16([[300, -300]]), np.float16([1, 2])), [[1, -2]]),
+    ],
     mistakes={
         "gamma * normalized.astype(np.float16) -> (gamma * normalized).astype(np.float16)": (
             "you multiplied by gamma in float32 and cast once at the end, as Gemma does; LLaMA casts first"
@@ -127,10 +105,6 @@ def my_rms_norm_llama_order(x, gamma, eps=1e-6):
 )
 
 
-def _fold_by_matrix(gamma, V, b):
-    return [np.diag(gamma) @ V, b.copy()]
-
-
 FOLD_GAMMA = Exercise(
     solution="""
 def my_fold_gamma(gamma, V, b):
@@ -141,13 +115,10 @@ def my_fold_gamma(gamma, V, b):
         for d, out in [(4, 3), (3, 3), (2, 5), (6, 1)]
     ],
     results=("V", "b"),
-    variants=[_fold_by_matrix],
-    worked=[
-        (case(np.array([2, 3]), np.array([[1, 10], [100, 1000]]), np.array([5, 6])), ([[2, 20], [300, 3000]], [5, 6])),
-    ],
+    variants=["return [np.diag(gamma) @ V, b.copy()]"],
+    worked=[(by_hand([2, 3], [[1, 10], [100, 1000]], [5, 6]), ([[2, 20], [300, 3000]], [5, 6]))],
     mistakes={
         "gamma[:, None] * V -> gamma * V": "you lined up gamma with the columns of V, the outputs; feature i meets row i",
-        "* V, b -> * V, (gamma @ V) * b": "you changed the bias; it is added after gamma has multiplied, so it stays",
         "* V, b -> * V, b + gamma @ V": "you added gamma @ V to the bias, as for a beta; gamma only multiplies",
         "gamma[:, None] * V -> (1 + gamma)[:, None] * V": ONE_MORE,
         "gamma[:, None] * V -> gamma @ V": "you added up the features; multiply the rows of V by gamma instead",

@@ -2,11 +2,8 @@
 
 import numpy as np
 
-from ...exercises import Exercise, Says, case
-from ...exercises.shared import AFFINE_FIRST, CANCELS, RMS_NORM, affine_case
-
-# The smallest x for cases worked by hand: its variance is 3e-5, with the usual eps 4e-5, so it becomes -HALF and HALF.
-PAIR, HALF = np.sqrt(3e-5) * np.array([-1.0, 1.0]), np.sqrt(3 / 4)
+from ...exercises import Exercise, case
+from ...exercises.shared import AFFINE_FIRST, HALF, PAIR, affine_case, by_hand
 
 
 def _group_norm_cases(rng):
@@ -26,15 +23,6 @@ def _group_norm_cases(rng):
     ]
 
 
-def _group_norm_in_steps(x, groups, gamma, beta, eps=1e-5):
-    n, c, h, w = x.shape
-    grouped = x.reshape(n, groups, c // groups, h, w)
-    mean = np.mean(grouped, axis=(2, 3, 4), keepdims=True)  # the mean
-    var = np.mean((grouped - mean) ** 2, axis=(2, 3, 4), keepdims=True)  # the variance
-    x_hat = (grouped - mean) / np.sqrt(var + eps)  # the normalized values
-    return gamma.reshape(1, c, 1, 1) * x_hat.reshape(x.shape) + beta.reshape(1, c, 1, 1)  # the scale and shift
-
-
 GROUP_NORM = Exercise(
     solution="""
 def my_group_norm(x, groups, gamma, beta, eps=1e-5):
@@ -47,14 +35,14 @@ def my_group_norm(x, groups, gamma, beta, eps=1e-5):
 """,
     cases=_group_norm_cases,
     tol=1e-4,
-    variants=[_group_norm_in_steps],
+    variants=["groups, -1) -> groups, -1, *x.shape[2:])\naxis=-1 -2-> axis=(2, 3, 4)"],
     worked=[
         # two groups of two channels with one pixel: 1 and 3 become -0.5 and 0.5, 5 and 7 too
         (
-            case(np.array([1, 3, 5, 7]).reshape(1, 4, 1, 1), 2, *np.array([[2, 4, 6, 8], [10, 20, 30, 40]]), eps=3),
-            np.reshape([9, 22, 27, 44], (1, 4, 1, 1)),
+            by_hand([[[[1]], [[3]], [[5]], [[7]]]], 2, [2, 4, 6, 8], [10, 20, 30, 40], eps=3),
+            [[[[9]], [[22]], [[27]], [[44]]]],
         ),
-        (case(PAIR.reshape(1, 1, 1, 2), 1, np.ones(1), np.zeros(1)), [[[[-HALF, HALF]]]]),
+        (by_hand(PAIR.reshape(1, 1, 1, 2), 1, [1], [0]), [[[[-HALF, HALF]]]]),
     ],
     mistakes={
         (
@@ -75,12 +63,8 @@ def my_group_norm(x, groups, gamma, beta, eps=1e-5):
         "x.reshape(len(x), groups, -1) -> x\naxis=-1 -2-> axis=(0, 2, 3)": (
             "you averaged over the batch and the pixels, whatever groups is; that is batch norm"
         ),
-        "(rows - mean) / np.sqrt(var + eps) -> rows / np.sqrt((rows**2).mean(axis=-1, keepdims=True) + eps)": RMS_NORM,
         "+ x = gamma[:, None, None] * x + beta[:, None, None]\n[:, None, None] * y + beta[:, None, None] ->\n"
         "return gamma -> return y": AFFINE_FIRST,
-        "rows.var(axis=-1, keepdims=True) -> (rows**2).mean(axis=-1, keepdims=True) - mean**2": Says(
-            CANCELS, wrong_anyhow="large mean"
-        ),
     },
 )
 
@@ -102,12 +86,6 @@ def _adain_cases(rng):
     ]
 
 
-def _adain_by_ratio(content, style, eps=1e-5):
-    ratio = np.sqrt((style.var(axis=(1, 2)) + eps) / (content.var(axis=(1, 2)) + eps))  # the ratio of the deviations
-    centered = content - content.mean(axis=(1, 2))[:, None, None]  # the centered values
-    return ratio[:, None, None] * centered + style.mean(axis=(1, 2))[:, None, None]  # the output
-
-
 ADAIN = Exercise(
     solution="""
 def my_adain(content, style, eps=1e-5):
@@ -120,24 +98,17 @@ def my_adain(content, style, eps=1e-5):
 """,
     cases=_adain_cases,
     tol=1e-4,
-    variants=[_adain_by_ratio],
+    variants=["np.sqrt(style_var + eps) * x_hat -> np.sqrt((style_var + eps) / (var + eps)) * (content - mean)"],
     worked=[
         # content: mean 2, root of 1 + 3; style: mean 10, root of 1 + 3 and mean 8, root of 13 + 3
-        (
-            case(np.array([[[1, 3]]] * 2), np.array([[[9], [11]], [[8 - 13**0.5], [8 + 13**0.5]]]), eps=3),
-            [[[9, 11]], [[6, 10]]],
-        ),
+        (by_hand([[[1, 3]]] * 2, [[[9, 11], [9, 11]], [[9, 13], [7, 3]]], eps=3), [[[9, 11]], [[6, 10]]]),
         # sqrt(5) times PAIR has variance 15e-5, with the usual eps 16e-5
-        (
-            case(PAIR.reshape(1, 1, 2), 1 + 5**0.5 * PAIR.reshape(1, 2, 1)),
-            [[1 + np.sqrt(16e-5) * HALF * np.sign(PAIR)]],
-        ),
+        (by_hand(PAIR[None, None], 1 + 5**0.5 * PAIR[None, :, None]), [[1 + np.sqrt(16e-5) * HALF * np.sign(PAIR)]]),
     ],
     mistakes={
         "+ content, style = style, content": "content and style have changed places: the picture comes from content",
         "np.sqrt(style_var + eps) * x_hat + style_mean -> x_hat": "you normalized content, but style does nothing yet",
         "axis=(1, 2) -4-> axis=None": "your statistics run over all channels; each channel has its own",
-        "axis=(1, 2) -4-> axis=0": "you averaged over the channels of a pixel; average over the pixels",
         "np.sqrt(style_var + eps) * x_hat -> content - mean": "you moved the means but kept the spread of content",
     },
 )
@@ -159,15 +130,6 @@ def _weight_cases(rng):
     ]
 
 
-def _weights_unit_by_unit(w, gain, eps=1e-5):
-    y = np.empty(w.shape)
-    for i in range(len(w)):
-        centered = w[i] - w[i].mean()  # the centered weights
-        var = np.mean(centered**2)  # the variance
-        y[i] = gain[i] * centered / np.sqrt(var + eps)  # the output
-    return y
-
-
 WEIGHT_STANDARDIZE = Exercise(
     solution="""
 def my_weight_standardize(w, gain, eps=1e-5):
@@ -179,14 +141,15 @@ def my_weight_standardize(w, gain, eps=1e-5):
 """,
     cases=_weight_cases,
     tol=1e-4,
-    variants=[_weights_unit_by_unit],
+    variants=[
+        "return np.array([g * (row - row.mean()) / np.sqrt(row.var() + eps) for row, g in zip(w, gain, strict=True)])"
+    ],
     worked=[
-        (case(np.array([[1, 3], [5, 7]]), np.array([2, 10]), eps=3), [[-1, 1], [-5, 5]]),
-        (case(np.array([[[[1, 2]], [[3, 6]]]]), np.array([4]), eps=0.5), [[[[-4, -2]], [[0, 6]]]]),
-        (case(PAIR[None], np.ones(1)), [[-HALF, HALF]]),
+        (by_hand([[1, 3], [5, 7]], [2, 10], eps=3), [[-1, 1], [-5, 5]]),
+        (by_hand([[[[1, 2]], [[3, 6]]]], [4], eps=0.5), [[[[-4, -2]], [[0, 6]]]]),
+        (by_hand(PAIR[None], [1]), [[-HALF, HALF]]),
     ],
     mistakes={
-        "axis=1 -2-> axis=None": "you gave all weights one mean and variance; each output unit should have its own",
         "axis=1 -2-> axis=0": "you averaged over axis 0, from unit to unit; average within each output unit",
         "reshape(len(w), -1) -> reshape(len(w), w.shape[1], -1)\ngain[:, None] -> gain[:, None, None]": (
             "you averaged over axis 1 only; a unit of a convolution has its weights on all later axes"

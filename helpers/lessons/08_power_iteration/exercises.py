@@ -3,11 +3,11 @@
 import numpy as np
 
 from ...exercises import Exercise, WrongKind, case
+from ...exercises.shared import by_hand
 
 FROBENIUS = "you divided by the Frobenius norm, one length of the whole matrix, the root of the sum of all squares"
 # For the cases worked by hand: W^T u is (2, 1), and W v is (4, 1, 0) / sqrt(5).
-START = np.array([1.0, 1.0, 5.0])
-TALL = np.array([[2.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
+START, TALL = np.array([1, 1, 5.0]), np.array([[2.0, 0], [0, 1], [0, 0]])
 
 
 def _weight_norm_cases(rng):
@@ -24,12 +24,6 @@ def _weight_norm_cases(rng):
     ]
 
 
-def _weight_norm_in_steps(v, g):
-    length = np.linalg.norm(v, axis=1)  # the lengths of the rows
-    scale = g / length  # the scale
-    return v * scale[:, None]
-
-
 WEIGHT_NORM = Exercise(
     solution="""
 def my_weight_norm(v, g):
@@ -38,20 +32,14 @@ def my_weight_norm(v, g):
 """,
     cases=_weight_norm_cases,
     tol=1e-5,
-    variants=[_weight_norm_in_steps],
-    worked=[(case(np.array([[3.0, 4.0], [0.0, 2.0]]), np.array([10.0, 3.0])), [[6, 8], [0, 3]])],
+    variants=[
+        "np.sqrt((v**2).sum(axis=1, keepdims=True)) -> np.linalg.norm(v, axis=1)\ng[:, None] * v / length -> v * (g / length)[:, None]"
+    ],
+    worked=[(by_hand([[3.0, 4], [0, 2]], [10.0, 3]), [[6, 8], [0, 3]])],
     mistakes={
         "np.sqrt((v**2).sum(axis=1, keepdims=True)) -> np.linalg.norm(v)": FROBENIUS + "; each row has its own",
-        "g[:, None] -> g\naxis=1, keepdims=True -> axis=1": (
-            "g and the lengths have shape (out,), so they line up with the columns; give them an axis of size 1"
-        ),
-        "np.sqrt((v**2).sum(axis=1, keepdims=True)) -> np.linalg.norm(v, 2)": (
-            "you divided by the largest singular value of v; that is spectral norm, here each row has its own length"
-        ),
-        "return g[:, None] * (v - v.mean(axis=1, keepdims=True)) / v.std(axis=1, keepdims=True)": (
-            "you standardized the rows, as layer norm does with activations; weight norm only sets their length"
-        ),
-        "g[:, None] * v -> g @ v": "your @ multiplies and sums; here every row is multiplied by its own g, with *",
+        "g[:, None] -> g\naxis=1, keepdims=True -> axis=1": "g and the lengths line up with the columns; give them an axis of size 1",
+        "np.sqrt((v**2).sum(axis=1, keepdims=True)) -> np.linalg.norm(v, 2)": "you divided by sigma, as spectral norm does; each row has its own length",
     },
 )
 
@@ -88,7 +76,7 @@ def _power_iteration_cases(rng):
         one((3, 5), 5, label="wide w"),
         one((5, 5), 3, label="square w"),
         one((5, 4), 12, scale=1e30, label="huge w"),
-        one((4, 3), 12, scale=1e-30, label="tiny w"),
+        one((4, 3), 90, scale=1e-3, label="small w"),
     ]
 
 
@@ -97,14 +85,6 @@ def _run_power_iteration(attempt, w, u, n_iter):
     result = attempt(w, u, n_iter)
     _must_start_from(w, u, lambda start: attempt(w.copy(), start, 1), 3)
     return result
-
-
-def _power_iteration_by_length(w, u, n_iter):
-    for _ in range(n_iter):
-        v = w.T @ u / np.linalg.norm(w.T @ u)  # the new v
-        sigma = np.linalg.norm(w @ v)  # the length of W v
-        u = w @ v / sigma  # the new u
-    return sigma, u, v
 
 
 POWER_ITERATION = Exercise(
@@ -121,20 +101,17 @@ def my_power_iteration(w, u, n_iter):
     cases=_power_iteration_cases,
     results=("sigma", "u", "v"),
     run=_run_power_iteration,
-    variants=[_power_iteration_by_length],
+    variants=["u / np.linalg.norm(u) -> u / np.sqrt(u @ u)\nu @ w @ v -> np.linalg.norm(w @ v)"],
     worked=[
         (case(TALL, START, 1), (np.sqrt(17 / 5), np.array([4, 1, 0]) / np.sqrt(17), np.array([2, 1]) / np.sqrt(5))),
-        (
-            case(TALL, START, 2),
-            (np.sqrt(257 / 65), np.array([16, 1, 0]) / np.sqrt(257), np.array([8, 1]) / np.sqrt(65)),
-        ),
+        (case(TALL, START, 2), (257**0.5 / 65**0.5, np.array([16, 1, 0]) / 257**0.5, np.array([8, 1]) / 65**0.5)),
     ],
     mistakes={
         "v / np.linalg.norm(v) -> v\nu / np.linalg.norm(u) -> u\n"
         "sigma = -> u = u / np.linalg.norm(u); v = v / np.linalg.norm(v); sigma =": (
             "you scale the vectors only after the loop; by then a huge w has overflowed; scale after every product"
         ),
-        "u @ w @ v -> v @ w.T @ w @ v": "your sigma belongs to W transposed times W: take its square root",
+        "w.T @ u -> w @ u\nw @ v  # the product -> w.T @ v  # the product": "w and w.T have changed places: w.T takes u to v",
         "u @ w @ v -> np.linalg.norm(w)": "your sigma is the Frobenius norm; the task asks for the largest stretch",
         "u @ w @ v -> np.linalg.norm(w, 2)": "your sigma is the exact one; estimate it from your own u and v",
         """def my_power_iteration(w, u, n_iter):
@@ -178,15 +155,6 @@ def _run_spectral_norm(attempt, w, u):
     return result
 
 
-def _spectral_norm_in_steps(w, u):
-    v = w.T @ u
-    v = v / np.linalg.norm(v)  # the new v
-    u = w @ v
-    u = u / np.linalg.norm(u)  # the new u
-    sigma = u @ w @ v  # the stretch
-    return w / sigma, u
-
-
 SPECTRAL_NORM = Exercise(
     solution="""
 def my_spectral_norm(w, u):
@@ -197,15 +165,22 @@ def my_spectral_norm(w, u):
     cases=_spectral_norm_cases,
     results=("w", "u"),
     run=_run_spectral_norm,
-    variants=[_spectral_norm_in_steps],
+    variants=[
+        "v = w.T @ u; v = v / np.linalg.norm(v); u = w @ v; u = u / np.linalg.norm(u); return w / (u @ w @ v), u"
+    ],
     worked=[(case(TALL[None], START), (TALL / np.sqrt(17 / 5), np.array([4, 1, 0]) / np.sqrt(17)))],
     mistakes={
         "sigma, u, _ -> sigma, _, _": "you return the old u, so the next step starts where this one did",
         "sigma, u, _ -> sigma, _, u": "you return v in the place of u; the next step needs one entry per row of w",
         "/ sigma -> / np.linalg.norm(w)": FROBENIUS + "; it is too large, divide by sigma",
         "/ sigma -> / np.linalg.norm(w, 2)": "you divided by the exact value; divide by the estimate from u and v",
-        "/ sigma -> / max(sigma, 1)": "you divide only where sigma is above 1; spectral norm always divides",
-        ("u, 1) -> u, 10)", "u, 1) -> u, 20)"): "you run more than one iteration; one is enough, since u is kept",
+        (
+            "1) -> 2)",
+            "1) -> 5)",
+            "1) -> 10)",
+            "1) -> 20)",
+            "1) -> 50)",
+        ): "you run more than one iteration; one is enough, since u is kept",
     },
 )
 

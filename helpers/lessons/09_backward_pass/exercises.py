@@ -2,11 +2,7 @@
 
 import numpy as np
 
-from ...exercises import Exercise, Says, case
-from ...exercises.shared import CANCELS
-
-# The smallest x for cases worked by hand: its variance is 3e-5, with the usual eps 4e-5, so x̂ is -HALF and HALF.
-PAIR, HALF = np.sqrt(3e-5) * np.array([[-1.0], [1.0]]), np.sqrt(3 / 4)
+from ...exercises import Exercise, case
 
 
 def _case(rng, shape, *groups, features=-1, mean=0.0, scale=1.0, label="", **kwargs):
@@ -16,7 +12,7 @@ def _case(rng, shape, *groups, features=-1, mean=0.0, scale=1.0, label="", **kwa
     return case(dy, mean + scale * noise, *groups, rng.uniform(0.5, 2.0, shape[features]), label=label, **kwargs)
 
 
-def _row_cases(rng, shapes):
+def _row_cases(rng, shapes, large=()):
     """The shapes {label: shape} at which this norm differs from others, and what tells scale, mean and eps."""
     return [
         _case(rng, (5, 3), label="small x"),
@@ -24,28 +20,14 @@ def _row_cases(rng, shapes):
         *(_case(rng, shape, mean=1, label=label) for label, shape in shapes.items()),
         _case(rng, (4, 6), scale=3e-3, label="small scale"),
         _case(rng, (4, 3), eps=0.5, label="large eps"),
+        *(_case(rng, (6, 5), mean=mean, label="large mean") for mean in large),
     ]
 
 
-# What has to be understood, whatever the norm.
 CONSTANTS = "you treated mean and variance as constants; both depend on x, and each subtracts a part"
-CONSTANT_MEAN = "you treated the mean as a constant: when x moves, the mean moves along, which subtracts mean(g)"
 CONSTANT_VARIANCE = "you treated the variance as a constant: it moves with x, which subtracts a part along x̂"
-ROOT_LOST = "on the way through the variance a division by s is missing: ds divides by s², and dvar by 2 s"
+ROOT_LOST = "the part along x̂ lacks a division by the root; in x̂ · mean(g · x̂) each x̂ holds one"
 GAMMA_LAST = "you multiplied by gamma at the end; each feature has its own, so it belongs inside the means, in g"
-SUMMED_OVER_0 = "you summed over axis 0 only; a sequence has two axes before the features, so sum over both"
-
-
-def _batch_as_in_the_paper(dy, x, gamma, eps=1e-5):
-    n = len(x)  # the number of samples
-    c = x - x.mean(axis=0)
-    var = np.sum(c**2, axis=0) / n
-    x_hat = c / np.sqrt(var + eps)
-    g = dy * gamma  # the slope of x̂
-    dvar = np.sum(g * c, axis=0) * -0.5 * (var + eps) ** -1.5  # the slope of the variance
-    dmean = np.sum(g, axis=0) * -1 / np.sqrt(var + eps)  # the slope of the mean
-    dx = g / np.sqrt(var + eps) + dvar * 2 * c / n + dmean / n  # the slope of x
-    return dx, np.sum(dy * x_hat, axis=0), np.sum(dy, axis=0), dvar, dmean
 
 
 BATCH_NORM_BACKWARD = Exercise(
@@ -54,7 +36,7 @@ def my_batch_norm_backward(dy, x, gamma, eps=1e-5):
     n = len(x)  # the number of samples
     c = x - x.mean(axis=0)  # the centered values
     s = np.sqrt(np.mean(c**2, axis=0) + eps)  # the root
-    x_hat = c / s
+    x_hat = c / s  # the normalized values
     dgamma = np.sum(dy * x_hat, axis=0)  # the slope of gamma
     dbeta = np.sum(dy, axis=0)  # the slope of beta
     g = dy * gamma  # the slope of x̂
@@ -65,47 +47,27 @@ def my_batch_norm_backward(dy, x, gamma, eps=1e-5):
     dx = dc + dmean / n  # the slope of x
     return dx, dgamma, dbeta, dvar, dmean
 """,
-    cases=lambda rng: [
-        *_row_cases(rng, {"wide x": (3, 7), "one feature": (8, 1)}),
-        _case(rng, (6, 5), mean=1e8, label="large mean"),
-    ],
+    cases=lambda rng: _row_cases(rng, {"wide x": (3, 7), "one feature": (8, 1)}, [1e8]),
     results=("dx", "dgamma", "dbeta", "dvar", "dmean"),
     tol=1e-4,
-    variants=[_batch_as_in_the_paper],
+    variants=[
+        "ds = -np.sum(g * c, axis=0) / s**2  # the slope of the root ->\n"
+        "dvar = ds / (2 * s) -> dvar = np.sum(g * c, axis=0) * -0.5 / s**3\n"
+        "dmean = -np.sum(dc, axis=0) -> dmean = -np.sum(g, axis=0) / s"
+    ],
     worked=[
         # x̂ is -1/2 and 1/2, g is 40 and 20: ds = 5, dvar = 5/4, dc = 18.75 and 11.25, dmean = -30
         (
             case(np.array([[4], [2]]), np.array([[1], [3]]), np.array([10]), eps=3),
             ([[3.75], [-3.75]], [-1], [6], [1.25], [-30]),
         ),
-        (
-            case(np.array([[0], [1]]), PAIR, np.ones(1)),
-            (np.array([[-1], [1]]) / 8 / 4e-5**0.5, [HALF], [1], [-HALF / 8e-5], [-1 / 4e-5**0.5]),
-        ),
     ],
     mistakes={
         "dx = dc + dmean / n -> dx = g / s": CONSTANTS,
-        "dx = dc + dmean / n -> dx = dc": CONSTANT_MEAN,
         "dx = dc + dmean / n -> dx = g / s + dmean / n": CONSTANT_VARIANCE,
-        "dvar = ds / (2 * s) -> dvar = ds / 2": ROOT_LOST,
         "axis=0 -6-> axis=-1, keepdims=True\nlen(x) -> x.shape[-1]": "you averaged within each row; that is layer norm",
     },
 )
-
-
-def _layer_in_steps(dy, x, gamma, eps=1e-5):
-    n = x.shape[-1]  # the number of features
-    c = x - x.mean(axis=-1, keepdims=True)
-    s = np.sqrt(np.mean(c**2, axis=-1, keepdims=True) + eps)
-    x_hat = c / s
-    others = tuple(range(x.ndim - 1))
-    g = dy * gamma  # the slope of x̂
-    ds = -np.sum(g * c, axis=-1, keepdims=True) / s**2  # the slope of the root
-    dvar = ds / (2 * s)  # the slope of the variance
-    dc = g / s + 2 * c * dvar / n  # the slope of the centered values
-    dmean = -np.sum(dc, axis=-1, keepdims=True)  # the slope of the mean
-    dx = dc + dmean / n  # the slope of x
-    return dx, np.sum(dy * x_hat, axis=others), np.sum(dy, axis=others)
 
 
 LAYER_NORM_BACKWARD = Exercise(
@@ -121,48 +83,35 @@ def my_layer_norm_backward(dy, x, gamma, eps=1e-5):
     dbeta = np.sum(dy, axis=others)  # the slope of beta
     return dx, dgamma, dbeta
 """,
-    cases=lambda rng: [
-        *_row_cases(rng, {"sequence": (2, 5, 4), "one row": (1, 7)}),
-        _case(rng, (6, 5), mean=1e8, label="large mean"),
-    ],
+    cases=lambda rng: _row_cases(rng, {"sequence": (2, 5, 4), "one row": (1, 7)}, [1e8]),
     results=("dx", "dgamma", "dbeta"),
     tol=1e-4,
-    variants=[_layer_in_steps],
+    variants=["np.mean(g * x_hat, axis=-1, keepdims=True) -> np.sum(g * x_hat, axis=-1, keepdims=True) / g.shape[-1]"],
     worked=[
         # x̂ is -1/2 and 1/2, g is 4 and 2: mean(g) = 3, mean(g · x̂) = -1/2
         (case(np.array([[2, 2]]), np.array([[1, 3]]), np.array([2, 1]), eps=3), ([[0.375, -0.375]], [-1, 1], [2, 2])),
-        # with the usual eps: mean(g) = 1/2, mean(g · x̂) = HALF/2, and 1/2 - 3/8 = 1/8 is left
-        (case(np.array([[0, 1]]), PAIR.T, np.ones(2)), (np.array([[-1, 1]]) / 8 / 4e-5**0.5, [0, HALF], [0, 1])),
     ],
     mistakes={
         "(g - g.mean(axis=-1, keepdims=True) - x_hat * overlap) -> g": CONSTANTS,
-        "g - g.mean(axis=-1, keepdims=True) - -> g -": CONSTANT_MEAN,
         " - x_hat * overlap ->": CONSTANT_VARIANCE,
-        "x_hat * overlap -> x_hat * overlap * root": ROOT_LOST,
+        ("x_hat * overlap -> x_hat * overlap * root", "x_hat * overlap -> x_hat * overlap * root**2"): ROOT_LOST,
         "g = dy * gamma -> g = dy\nreturn dx, -> return gamma * dx,": GAMMA_LAST,
-        "range(x.ndim - 1) -> range(1)": SUMMED_OVER_0,
-        "axis=-1 -4-> axis=0": "you averaged over axis 0, across the batch; that is batch norm",
-        "x.var(axis=-1, keepdims=True) -> "
-        "(x**2).mean(axis=-1, keepdims=True) - x.mean(axis=-1, keepdims=True) ** 2": Says(CANCELS, "large mean"),
+        "(g * x_hat, axis=-1, keepdims=True) -> (g * x_hat, axis=-1)\ng.mean(axis=-1, keepdims=True) -> g.mean(axis=-1)": (
+            "without keepdims=True the means of a row lose their axis, and line up with the features"
+        ),
+        (
+            "axis=-1 -4-> axis=0",
+            "(g * x_hat, axis=-1 -> (g * x_hat, axis=0\ng.mean(axis=-1 -> g.mean(axis=0\nrange(x.ndim - 1) -> range(1)",
+        ): "you averaged over axis 0, across the batch; that is batch norm",
     },
 )
-
-
-def _rms_in_steps(dy, x, gamma, eps=1e-5):
-    n = x.shape[-1]  # the number of features
-    r = np.sqrt(np.mean(x**2, axis=-1, keepdims=True) + eps)
-    g = dy * gamma  # the slope of x̂
-    dr = -np.sum(g * x, axis=-1, keepdims=True) / r**2  # the slope of the root mean square
-    dx = g / r + dr * x / (n * r)  # the sum of both paths to x
-    dgamma = np.sum(dy * x / r, axis=tuple(range(x.ndim - 1)))  # the slope of gamma
-    return dx, dgamma
 
 
 RMS_NORM_BACKWARD = Exercise(
     solution="""
 def my_rms_norm_backward(dy, x, gamma, eps=1e-5):
     rms = np.sqrt(np.mean(x**2, axis=-1, keepdims=True) + eps)  # the root mean square
-    x_hat = x / rms
+    x_hat = x / rms  # the normalized values
     g = dy * gamma  # the slope of x̂
     overlap = np.mean(g * x_hat, axis=-1, keepdims=True)  # the mean of g · x̂
     dx = (g - x_hat * overlap) / rms  # the slope of x
@@ -175,23 +124,18 @@ def my_rms_norm_backward(dy, x, gamma, eps=1e-5):
     ],
     results=("dx", "dgamma"),
     tol=1e-4,
-    variants=[_rms_in_steps],
+    variants=["np.mean(g * x_hat, axis=-1, keepdims=True) -> np.sum(g * x_hat, axis=-1, keepdims=True) / g.shape[-1]"],
     worked=[
         # root 5, x̂ = 0.6 and 0.8, g = 1 and 0
         (case(np.array([[0.5, 0]]), np.array([[3, 4]]), np.array([2, 1]), eps=12.5), ([[0.164, -0.048]], [0.3, 0])),
-        # without squares in the way: g over the root of the usual eps
-        (case(np.array([[1.0, 2]]), np.zeros((1, 2)), np.ones(2)), ([[1e5**0.5, 2 * 1e5**0.5]], [0, 0])),
     ],
     mistakes={
-        "(g - x_hat * overlap) -> g": "you treated the root as a constant; it moves with x",
         (
             "(g - x_hat -> (g - g.mean(axis=-1, keepdims=True) - x_hat",
             "+ x = x - x.mean(axis=-1, keepdims=True)\n(g - x_hat -> (g - g.mean(axis=-1, keepdims=True) - x_hat",
-            "np.mean(x**2, axis=-1, keepdims=True) -> x.var(axis=-1, keepdims=True)",
         ): "you subtracted a mean, as layer norm does; RMSNorm subtracts none, neither forward nor backward",
+        ("x_hat * overlap -> x_hat * overlap * rms", "x_hat * overlap -> x_hat * overlap * rms**2"): ROOT_LOST,
         "g = dy * gamma -> g = dy\nreturn dx, -> return gamma * dx,": GAMMA_LAST,
-        "return dx, dgamma -> return dx, dgamma, np.sum(dy, axis=tuple(range(x.ndim - 1)))": "RMSNorm has no beta",
-        "range(x.ndim - 1) -> range(1)": SUMMED_OVER_0,
     },
 )
 
@@ -211,18 +155,6 @@ def _group_cases(rng):
     ]
 
 
-def _group_by_sums(dy, x, groups, gamma, eps=1e-5):
-    values = x.reshape(len(x), groups, -1)
-    n = values.shape[2]  # the number of values in a group
-    inverse = 1 / np.sqrt(values.var(axis=2, keepdims=True) + eps)  # the inverse of the root
-    x_hat = (values - values.mean(axis=2, keepdims=True)) * inverse
-    g = (dy * gamma[:, None, None]).reshape(values.shape)  # the slope of x̂
-    overlap = np.sum(g * x_hat, axis=2, keepdims=True)  # the sum of g · x̂
-    dx = inverse / n * (n * g - g.sum(axis=2, keepdims=True) - x_hat * overlap)  # the slope of x
-    dgamma = np.sum(dy * x_hat.reshape(x.shape), axis=(0, 2, 3))  # the slope of gamma
-    return dx.reshape(x.shape), dgamma, dy.sum(axis=(0, 2, 3))
-
-
 GROUP_NORM_BACKWARD = Exercise(
     solution="""
 def my_group_norm_backward(dy, x, groups, gamma, eps=1e-5):
@@ -240,7 +172,7 @@ def my_group_norm_backward(dy, x, groups, gamma, eps=1e-5):
     cases=_group_cases,
     results=("dx", "dgamma", "dbeta"),
     tol=1e-4,
-    variants=[_group_by_sums],
+    variants=["np.mean(g * x_hat, axis=2, keepdims=True) -> np.sum(g * x_hat, axis=2, keepdims=True) / g.shape[2]"],
     worked=[
         (
             case(np.array([[[[1, 0]], [[1, 0]]]]), np.array([[[[-1, 1]], [[-1, 1]]]]), 1, np.array([1, 2]), eps=0),
@@ -253,22 +185,15 @@ def my_group_norm_backward(dy, x, groups, gamma, eps=1e-5):
         "return dx.reshape(x.shape) -> return dx.reshape(x.shape) * gamma[:, None, None]": GAMMA_LAST,
         "(len(x), groups, -> (len(x), x.shape[1],": "you gave each channel its own means; that is instance norm",
         "groups, -1) -> x.shape[1] // groups, -1)": "groups is the number of groups, not of channels in one",
-        "axis=2 -4-> axis=(0, 2)": "your means run over the batch too; each sample has its own, for each group",
         "+ order = np.arange(x.shape[1]).reshape(-1, groups).T.ravel()\n"
         "+ dy, x, gamma = dy[:, order], x[:, order], gamma[order]\n"
         "+ back = np.argsort(order)\n"
         "return dx.reshape(x.shape), dgamma, dbeta -> return dx.reshape(x.shape)[:, back], dgamma[back], dbeta[back]": (
             "your groups are interleaved; neighboring channels form a group"
         ),
-        "dgamma = np.sum(dy * x_hat.reshape(x.shape), axis=(0, 2, 3)) -> "
-        "dgamma = np.sum(dy.reshape(rows) * x_hat, axis=(0, 2))\n"
-        "dbeta = np.sum(dy, axis=(0, 2, 3)) -> dbeta = np.sum(dy.reshape(rows), axis=(0, 2))": (
-            "you summed dgamma and dbeta for each group; gamma and beta belong to channels, so sum for each channel"
-        ),
-        "(dy * gamma[:, None, None]).reshape(rows) -> dy.reshape(rows) * gamma.reshape(1, groups, -1)": Says(
-            "you multiplied by gamma in rows, which hold several channels; multiply dy first, then regroup",
-            raises=True,
-        ),
+        " - x_hat * overlap ->": CONSTANT_VARIANCE,
+        "(len(x), groups, -1) -> (len(x), 1, -1)": "you took all channels at once; each group has its own mean",
+        "return dx.reshape(x.shape) -> return dx": "your dx still has the shape with groups; give it that of x",
     },
 )
 

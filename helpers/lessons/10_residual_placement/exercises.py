@@ -2,49 +2,18 @@
 
 import numpy as np
 
-from ...exercises import Exercise, WrongKind, case
-
-
-def _random_norm(rng, features):
-    """A layer norm with its own gamma and beta, so that no two norms are alike and none undoes the other."""
-    gamma, beta = rng.uniform(0.5, 2.0, features), rng.uniform(-1.0, 1.0, features)
-
-    def norm(x):
-        centered = x - x.mean(axis=-1, keepdims=True)
-        return gamma * centered / np.sqrt(x.var(axis=-1, keepdims=True) + 1e-5) + beta
-
-    return norm
-
-
-def _random_attention(rng, tokens, features):
-    """Every token gets a mixture of the tokens up to itself."""
-    mixture = np.tril(rng.uniform(0.1, 1.0, (tokens, tokens)))
-    weight = rng.standard_normal((features, features))
-    return lambda x: mixture / mixture.sum(axis=1, keepdims=True) @ x @ weight
-
-
-def _random_mlp(rng, features):
-    weight_1, weight_2 = rng.standard_normal((features, 2 * features)), rng.standard_normal((2 * features, features))
-    return lambda x: np.tanh(x @ weight_1) @ weight_2
-
-
-def _of_one_array(name, function):
-    """The function, with a plain message for who hands it something else."""
-
-    def checked(*args):
-        if len(args) != 1 or not isinstance(args[0], np.ndarray):
-            raise WrongKind(f"{name} takes one array: write {name}(...) with the array that it reads in parentheses")
-        return function(args[0])
-
-    return checked
+from ...exercises import Exercise, case
+from ...exercises.shared import standardize
 
 
 def _block_cases(rng):
     def one(tokens, features, *, scale=1.0, mean=0.0, label):
         x = mean + scale * rng.standard_normal((tokens, features))
-        norms = _random_norm(rng, features), _random_norm(rng, features)
-        parts = _random_attention(rng, tokens, features), _random_mlp(rng, features), *norms
-        return case(x, *map(_of_one_array, ("attention", "mlp", "norm_1", "norm_2"), parts), label=label)
+        mixture = np.tril(rng.uniform(0.1, 1.0, (tokens, tokens)) / tokens)  # of the tokens up to itself
+        w, w_1, w_2 = rng.standard_normal((3, features, features))
+        affine = rng.uniform(0.5, 2.0, (2, 2, features))
+        norms = [lambda x, g=g, b=b: g * standardize(x, -1, 1e-5) - b for g, b in affine]
+        return case(x, lambda x: mixture @ x @ w, lambda x: np.tanh(x @ w_1) @ w_2, *norms, label=label)
 
     return [
         one(5, 3, label="five tokens"),
@@ -55,14 +24,7 @@ def _block_cases(rng):
     ]
 
 
-def _block_in_steps(x, attention, mlp, norm_1, norm_2):
-    read_by_attention = norm_1(x)  # the first norm
-    x = x + attention(read_by_attention)  # the first sum
-    read_by_mlp = norm_2(x)  # the second norm
-    x = x + mlp(read_by_mlp)  # the second sum
-    return x
-
-
+BY_HAND = np.array([[1.0, 3]]), lambda x: 10 * x, lambda x: 2 * x, lambda x: x - 1, lambda x: x + 1
 PRE_NORM_BLOCK = Exercise(
     solution="""
 def my_pre_norm_block(x, attention, mlp, norm_1, norm_2):
@@ -71,26 +33,13 @@ def my_pre_norm_block(x, attention, mlp, norm_1, norm_2):
 """,
     cases=_block_cases,
     tol=1e-5,
-    variants=[_block_in_steps],
+    variants=[lambda x, f, g, norm_1, norm_2: (h := f(norm_1(x)) + x) + g(norm_2(h))],
     # norm_1 gives 0 and 2, attention 0 and 20: the stream is 1 and 23; norm_2 gives 2 and 24, the MLP 4 and 48
-    worked=[
-        (case(np.array([[1.0, 3]]), lambda x: 10 * x, lambda x: 2 * x, lambda x: x - 1, lambda x: x + 1), [[5, 71]])
-    ],
+    worked=[(case(*BY_HAND, label="attention 10 x, MLP 2 x, norm_1 x - 1, norm_2 x + 1"), [[5, 71]])],
     mistakes={
         "h = norm_1(x + attention(x)); return norm_2(h + mlp(h))": (
             "your norms come after the sums; that is post-norm, here each comes before its branch"
         ),
-        "attention(norm_1(x)) -> norm_1(attention(x))\nmlp(norm_2(h)) -> norm_2(mlp(h))": (
-            "your norms come after the branches, as in OLMo 2; here each comes before its branch"
-        ),
-        "attention(norm_1(x)) -> norm_1(attention(norm_1(x)))\nmlp(norm_2(h)) -> norm_2(mlp(norm_2(h)))": (
-            "you normalized before and after each branch, as in Peri-LN; here only before"
-        ),
-        (
-            "x + attention -> norm_1(x) + attention\nh + mlp -> norm_2(h) + mlp",
-            "x + attention -> norm_1(x) + attention",
-            "h + mlp -> norm_2(h) + mlp",
-        ): "your skip path carries normalized numbers; only the branch reads them, the skip path is left as it is",
         "norm_2(h) -> norm_2(x)": "both of your branches read x, side by side; the MLP reads the sum, x + attention",
         ("norm_2(h) -> norm_1(h)", "norm_1(x) -> norm_2(x)", "norm_1(x) -> norm_2(x)\nnorm_2(h) -> norm_1(h)"): (
             "norm_1 belongs to attention and norm_2 to the MLP; each has its own gamma and beta"
@@ -110,12 +59,6 @@ def _deepnorm_cases(rng):
     ]
 
 
-def _deepnorm_by_roots(layers, sublayers=2):
-    alpha = np.sqrt(np.sqrt(sublayers * layers))  # the alpha
-    beta = 1 / np.sqrt(np.sqrt(4 * sublayers * layers))  # the beta
-    return alpha, beta
-
-
 DEEPNORM_CONSTANTS = Exercise(
     solution="""
 def my_deepnorm_constants(layers, sublayers=2):
@@ -126,19 +69,17 @@ def my_deepnorm_constants(layers, sublayers=2):
 """,
     cases=_deepnorm_cases,
     results=("alpha", "beta"),
-    variants=[_deepnorm_by_roots],
+    variants=[lambda layers, k=2: (np.sqrt(np.sqrt(k * layers)), (k * layers) ** -0.25 / np.sqrt(2))],
     # 16 and 81 sums: 64 and 324 are 4 · 2⁴ and 4 · 3⁴, and the fourth root of 4 is √2
     worked=[(case(8), (2, 0.5**1.5)), (case(27, 3), (3, 0.5**0.5 / 3))],
     mistakes={
-        "layers * sublayers -> layers": (
-            "you counted layers; every sub-layer adds to the stream, and a layer has `sublayers` of them"
-        ),
         ("layers * sublayers -> layers * 2", "4 * sums -> 8 * layers"): (
             "you always took 2 sub-layers a layer; take as many as `sublayers` says (the 8 of (8N) is 4 times 2)"
         ),
         ("4 * sums -> 8 * sums", "sums**0.25 -> (2 * sums) ** 0.25\n4 * sums -> 8 * sums"): (
             "the 8 of (8N) has the 2 sub-layers of a layer in it already, so 4 times the number of sums is left"
         ),
+        "0.25  # the alpha -> (1 // 4)\n-0.25 -> (-1 // 4)": "1 // 4 is 0 and -1 // 4 is -1; write 1 / 4 and -1 / 4",
     },
 )
 
@@ -158,22 +99,11 @@ def _attention_cases(rng):
     ]
 
 
-def _attention_in_steps(q, k, v, eps=1e-6):
-    both = np.stack([q, k])
-    mean_squares = np.mean(both**2, axis=-1, keepdims=True)  # the mean squares of queries and keys
-    q_hat, k_hat = both / np.sqrt(mean_squares + eps)  # the RMSNorm of queries and keys
-    scores = q_hat @ k_hat.T / np.sqrt(q.shape[1])  # the scores
-    powers = np.exp(scores) * np.tri(len(q))  # the mask
-    weights = powers / powers.sum(axis=1, keepdims=True)  # the softmax
-    return weights @ v
-
-
 QK_NORM_ATTENTION = Exercise(
     solution="""
 def my_qk_norm_attention(q, k, v, eps=1e-6):
-    # RMSNorm of each query and each key, over its features
-    q_hat = q / np.sqrt(np.mean(q**2, axis=1, keepdims=True) + eps)
-    k_hat = k / np.sqrt(np.mean(k**2, axis=1, keepdims=True) + eps)
+    q_hat = q / np.sqrt(np.mean(q**2, axis=1, keepdims=True) + eps)  # the queries
+    k_hat = k / np.sqrt(np.mean(k**2, axis=1, keepdims=True) + eps)  # the keys
     scores = q_hat @ k_hat.T / np.sqrt(q.shape[1])  # the scores
     scores = np.where(np.tri(len(q), dtype=bool), scores, -np.inf)  # the mask
     powers = np.exp(scores - scores.max(axis=1, keepdims=True))  # the powers of e
@@ -182,7 +112,10 @@ def my_qk_norm_attention(q, k, v, eps=1e-6):
 """,
     cases=_attention_cases,
     tol=1e-5,
-    variants=[_attention_in_steps],
+    variants=[
+        "np.where(np.tri(len(q), dtype=bool), scores, -np.inf) -> scores - 1e9 * (np.tri(len(q)) == 0)\n"
+        "scores - scores.max(axis=1, keepdims=True) -> scores"
+    ],
     worked=[
         # root 2: queries 1/2, keys 1/2 and -1/2, scores of the second token 1/4 and -1/4
         (
@@ -197,6 +130,10 @@ def my_qk_norm_attention(q, k, v, eps=1e-6):
         "axis=1, keepdims=True) + eps -2-> axis=0) + eps": (
             "your mean of squares runs over the tokens; take it over the features of one token"
         ),
+        (
+            "scores - scores.max(axis=1, keepdims=True) -> scores\npowers.sum(axis=1, keepdims=True) -> powers.sum(axis=1)",
+            "powers.sum(axis=1, keepdims=True) -> powers.sum(axis=1)",
+        ): "keep the axis of the sums (keepdims=True), or they divide the columns",
         "dtype=bool) -> dtype=bool).T": (
             "your mask is reversed: each token sees itself and what comes after; it may see what came before"
         ),
@@ -207,9 +144,6 @@ def my_qk_norm_attention(q, k, v, eps=1e-6):
         ),
         "np.where(np.tri(len(q), dtype=bool), scores, -np.inf) -> scores\nweights @ v -> np.tril(weights) @ v": (
             "you masked after the softmax, so a token's weights do not sum to 1; mask the scores before it"
-        ),
-        "@ v -> @ (v / np.sqrt(np.mean(v**2, axis=1, keepdims=True) + eps))": (
-            "the values are normalized, too; QK-norm normalizes queries and keys only"
         ),
     },
 )

@@ -2,22 +2,17 @@
 
 import numpy as np
 
-from ...exercises import Exercise, Says, WrongKind, case
-from ...exercises.shared import CANCELS
+from ...exercises import Exercise, WrongKind, case
 from ...layers import Layer, Parameter
 
 
 def _drive(attempt, batches, dy, x, d_alone, gamma, beta, momentum=0.1, eps=1e-5):
     """Training mode, eval mode, and back: what comes out, what goes back, and what is remembered."""
-    if not hasattr(attempt, "train"):
-        raise WrongKind("train() is missing; leave Layer in the parentheses after the name of the class")
     for method in ("forward", "backward"):
-        if getattr(attempt, method) is getattr(Layer, method) and not hasattr(attempt, f"_{method}"):
+        if getattr(attempt, method, 0) is getattr(Layer, method) and not hasattr(attempt, f"_{method}"):
             raise WrongKind(f"the class has no {method}; write it under this name")
     new, layer = (attempt(len(gamma), momentum=momentum, eps=eps) for _ in range(2))
     for name, values in (("gamma", gamma), ("beta", beta)):
-        if not isinstance(getattr(layer, name, None), Parameter):
-            raise WrongKind(f"self.{name} is no Parameter; leave __init__ and self.{name} as they were")
         getattr(layer, name).value = values.copy()
 
     def kept():
@@ -66,33 +61,11 @@ def _layer_cases(rng):
     ]
 
 
-class _Fused(Layer):
-    def __init__(self, features, momentum=0.1, eps=1e-5):
-        self.gamma, self.beta = Parameter(np.ones(features)), Parameter(np.zeros(features))
-        self.running_mean, self.running_var = np.zeros(features), np.ones(features)
-        self.momentum, self.eps = momentum, eps
-
-    def forward(self, x):
-        mean, var = self.running_mean, self.running_var
-        if self.training:
-            mean, var = np.mean(x, 0), np.var(x, 0)
-            self.running_mean = self.running_mean + self.momentum * (mean - self.running_mean)
-            self.running_var = self.running_var + self.momentum * (np.var(x, 0, ddof=1) - self.running_var)
-        self.kept = x - mean, var + self.eps, self.training
-        return self.kept[0] * (self.gamma.value / np.sqrt(var + self.eps)) + self.beta.value
-
-    def backward(self, dy):
-        c, var, training = self.kept
-        self.beta.grad = self.beta.grad + np.sum(dy, 0)
-        self.gamma.grad = self.gamma.grad + np.sum(dy * c, 0) / var**0.5
-        g = dy * self.gamma.value
-        if not training:
-            return g / var**0.5
-        d_var = np.sum(g * c, 0) * -0.5 * var**-1.5
-        d_c = g / var**0.5 + d_var * 2 * c / len(dy)
-        return d_c - d_c.mean(0)
-
-
+RESULTS = (
+    "y, dx, dgamma, dbeta, running_mean, running_var, dgamma of two backward passes, dbeta of two backward passes, "
+    "y in eval mode, dx in eval mode, running_mean after eval mode, running_var after eval mode, "
+    "dx if train() comes between forward and backward, y back in training mode, y of a new layer"
+)
 NUMBERS, AFTER, SETTINGS = np.array([[1.0], [2], [3], [6]]), 4 + 22.5 / 11, {"momentum": 7.5 / 11, "eps": 0.5}
 BATCH_NORM_LAYER = Exercise(
     solution="""
@@ -132,26 +105,13 @@ class my_batch_norm_layer(Layer):
     signature="forward and backward of my_batch_norm_layer",
     names={"Layer": Layer, "Parameter": Parameter},
     cases=_layer_cases,
-    results=(
-        "output in training mode",
-        "dx in training mode",
-        "gradient of gamma",
-        "gradient of beta",
-        "running_mean",
-        "running_var",
-        "gradient of gamma after two backward passes",
-        "gradient of beta after two backward passes",
-        "output in eval mode",
-        "dx in eval mode",
-        "running_mean after eval mode",
-        "running_var after eval mode",
-        "dx of the eval forward, with train() called before backward",
-        "output back in training mode",
-        "output of a new layer",
-    ),
+    results=tuple(RESULTS.split(", ")),
     tol=1e-5,
     run=_drive,
-    variants=[_Fused],
+    variants=[
+        "keep * self.running_mean + self.momentum * mean -> self.running_mean + self.momentum * (mean - self.running_mean)\n"
+        "x.var(axis=0, ddof=1) -> var * len(x) / (len(x) - 1)\nself.gamma.add_gradient( -> self.gamma.grad += ("
+    ],
     worked=[
         # One batch: mean 3, variance 3.5, divisor 2. The running variance becomes 3.5 as well, so the divisor stays.
         (
@@ -166,28 +126,19 @@ class my_batch_norm_layer(Layer):
         )
     ],
     mistakes={
-        "x.var(axis=0)  # -> (x**2).mean(axis=0) - mean**2  #": Says(CANCELS, wrong_anyhow="large mean"),
         "if self.training: -> if True:\nself.by_batch = self.training -> self.by_batch = True": (
             "your layer does not look at self.training: in eval mode it takes the batch, and updates the averages"
         ),
         "mean = self.running_mean -> mean = x.mean(axis=0)\nvar = self.running_var -> var = x.var(axis=0)": (
             "eval mode still uses the statistics of the batch; there take running_mean and running_var"
         ),
-        "self.by_batch = -> mean, var = self.running_mean, self.running_var; self.by_batch =": (
-            "your training mode normalizes with the running averages; use the batch's own mean and variance"
-        ),
         "keep * -2-> self.momentum *\n+ self.momentum * -2-> + keep *": (
             "your weights are swapped: momentum is the weight of the new batch here, as in PyTorch"
         ),
-        "x.mean(axis=0) -> x.mean()\nx.var(axis=0 -2-> x.var(axis=(0, 1)": (
-            "you took one mean and variance over all entries; each feature has its own, over the batch"
-        ),
         "if self.by_batch: -> if False:": "backward treats mean and variance as constants; both depend on x",
+        "if self.by_batch: -> if True:": "after an eval forward the statistics are constants, so there dx is g / root",
         "if self.by_batch: -> if self.training:": "self.training may change after forward; store the mode there",
         "add_gradient( -2-> grad + (": "gamma and beta get no gradient; call add_gradient of both",
-        "gamma.add_gradient( -> gamma.grad = (\nbeta.add_gradient( -> beta.grad = (": (
-            "your second backward pass overwrites the gradients of the first; add to them, with add_gradient"
-        ),
     },
 )
 
@@ -204,11 +155,6 @@ class _MeanSquares:
         if len(x) > self.fits:
             raise MemoryError(f"{len(x)} rows do not fit, only {self.fits} do")
         return 2 * x.T @ (x @ self.w - t) / len(x)
-
-
-def _shares(gradient, x, t, rows):
-    pieces = [(x[start : start + rows], t[start : start + rows]) for start in range(0, len(x), rows)]
-    return sum(gradient(a, b) * (len(a) / len(x)) for a, b in pieces)
 
 
 def _accumulation_cases(rng):
@@ -235,26 +181,23 @@ def my_gradient_accumulation(gradient, x, t, rows):
     return total / len(x)  # the mean over all rows
 """,
     cases=_accumulation_cases,
-    variants=[_shares],
+    variants=[
+        "gradient(x[piece], t[piece]) -> gradient(x[piece], t[piece]) / len(x)\nreturn total / len(x) -> return total"
+    ],
     # the loss is the mean of (x w - 1)², at w = 0
     worked=[(case(lambda x, t: -2 * x.T @ t / len(x), np.array([[1.0], [2], [3]]), np.ones(3), 2), [-4])],
     mistakes={
         "return gradient(x, t)": "you gave gradient more rows than fit into memory; give it pieces of at most `rows`",
-        "len(x[piece]) * ->\n/ len(x) -> / len(range(0, len(x), rows))": (
+        ("len(x[piece]) * ->\n/ len(x) -> / len(range(0, len(x), rows))", "len(x[piece]) * -> rows *"): (
             "you gave every piece the same weight; the last one may have fewer rows"
         ),
-        "len(x[piece]) * ->\n/ len(x) -> / rows": "weight each gradient by its rows and divide by len(x), not by rows",
-        "t[piece]) -> t[piece]); return total / len(x)": "is the return inside the loop? It ends after the first piece",
-        "len(x), rows) -> max(len(x) // rows, 1) * rows, rows)": "you left out the rows of the last, shorter piece",
+        ("t[piece]) -> t[piece]); return total / len(x)", "return gradient(x[:rows], t[:rows])"): (
+            "you took the first piece only; is a return inside the loop?"
+        ),
+        "len(x), rows) -> len(x) // rows * rows, rows)": "you left out the rows of the last, shorter piece",
+        "t[piece]) -> t[: len(x[piece])])": "every piece needs its own targets; you took the first ones each time",
     },
 )
-
-
-def _by_sum(w, scaled_dw, scale, rate):
-    dw = scaled_dw.astype(np.float64)
-    if np.isfinite(dw.sum()):
-        return w - dw * rate / scale, scale
-    return w, scale / 2
 
 
 def _scaled_cases(rng):
@@ -283,7 +226,9 @@ def my_unscaled_step(w, scaled_dw, scale, rate):
     dw = scaled_dw.astype(np.float32) / scale  # the gradient in float32
     return w - rate * dw, scale  # the step
 """,
-    variants=[_by_sum],
+    variants=[
+        "not np.all(np.isfinite(scaled_dw)) -> not np.isfinite(np.sum(scaled_dw, dtype=float))\nrate * -> +rate *"
+    ],
     worked=[
         (case(np.float32([1, 2]), np.float16([8, -4]), 4.0, 0.5), ([0, 2.5], 4)),
         (case(np.float32([1, 2]), np.float16([np.inf, -4]), 4.0, 0.5), ([1, 2], 2)),
@@ -292,15 +237,13 @@ def my_unscaled_step(w, scaled_dw, scale, rate):
     results=("w", "scale"),
     tol=1e-4,
     mistakes={
-        "scaled_dw.astype(np.float32) / scale -> scaled_dw / scale": (
-            "you rounded the quotient to float16, where the small gradient becomes 0 again; divide in float32"
-        ),
-        "w - rate * dw -> w.astype(np.float16) - rate * dw.astype(np.float16)": (
-            "you step in float16, where w itself loses digits; w is float32 and must stay float32"
-        ),
+        (
+            "scaled_dw.astype(np.float32) / scale -> scaled_dw / scale",
+            "scaled_dw.astype(np.float32) / scale -> (scaled_dw / scale).astype(np.float32)",
+        ): "you rounded the quotient to float16, where the small gradient becomes 0 again; divide in float32",
+        "not np.all(np.isfinite(scaled_dw)) -> False": "you step whatever the gradient is; look for inf and NaN first",
         "not np.all(np.isfinite(scaled_dw)) -> np.isnan(scaled_dw).any()": "you look for NaN only; an overflow is inf",
         "not np.all(np.isfinite(scaled_dw)) -> np.isinf(scaled_dw).any()": "you look for inf only; inf - inf is NaN",
-        "return w, scale / 2 -> scale = scale / 2": "you halve the scale, but step all the same; leave w as it is",
     },
 )
 

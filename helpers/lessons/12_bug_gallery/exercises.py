@@ -1,16 +1,12 @@
 """Lesson 12: tests that accept correct layers and reject wrong ones.
 
 The learner's functions are tests, so the cases are layers: LAYER, a batch norm for x of shape (N, C, L), and edits of
-its text that leave it right, are the bugs of the lesson, or bugs that the lesson does not show. For every one holds:
+its text that leave it right, are the bugs of the lesson, or bugs that the lesson does not show. Every one has
 
-    layer = Layer(channels)                      gamma, beta: arrays (channels,), 1 and 0 at first; the layer computes
-                                                 at least as precisely as the dtype of gamma
+    layer = Layer(channels)                      gamma, beta: (channels,), 1 and 0 at first; computes in gamma's dtype or better
     layer(x, training=True, keep=None) -> y      keep, bool (N, L), is False at padding, whose outputs may be anything;
                                                  one value per channel in training mode may raise ValueError
-    layer.backward(dy) -> dx                     for the last call, which had no padding; then layer.dgamma and
-                                                 layer.dbeta, arrays (channels,), are the other two gradients
-
-y and dx have the dtype of x.
+    layer.backward(dy) -> dx                     for the last call, without padding; sets layer.dgamma and layer.dbeta
 """
 
 import traceback
@@ -20,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...checks import describe, explain
-from ...exercises import Exercise, Says, WrongKind, case
+from ...exercises import Exercise, WrongKind, case
 from ...exercises.edits import compiled, edited
 
 
@@ -48,10 +44,8 @@ class Promised:
             return self.forward(x, training, keep)
 
     def backward(self, dy):
-        if self.padded is None:
-            raise ValueError("backward needs a call before it: y = layer(x)")
-        if self.padded:
-            raise WrongKind("backward follows a call without keep; call the layer once more before it")
+        if self.padded is not False:
+            raise WrongKind("backward follows a call without keep; call y = layer(x) before it")
         return self.gradient(np.float64(dy)).astype(self.dtype)
 
 
@@ -99,10 +93,6 @@ class Candidate(NamedTuple):
     words: str
 
 
-def _candidates(words, right=False):
-    return [Candidate(made(edit), right, said) for edit, said in words.items()]
-
-
 # Edits that exercises 1 and 2 try, too.
 FLOAT32 = "+ precision = np.float32\nfloat64 -> float32\n(x - mean) -> (np.float32(x) - np.float32(mean))"
 BACKWARD = "rows.mean(axis=0) -> rows[::-1].mean(axis=0)\nrows.var(axis=0) -> rows[::-1].var(axis=0)"
@@ -119,12 +109,8 @@ CORRECT = {
     "": "is the trusted layer itself",
     BACKWARD: "adds the numbers in another order, so the last digits differ; compare with a tolerance",
     FOLDED: "computes a · x + b and returns 0 at padded positions; compare with a tolerance, and where keep is True",
-    "+ refuses_one_value = True": (
-        "refuses one value per channel in training mode, as PyTorch does; catch this ValueError and go on"
-    ),
-    FLOAT32: (
-        "computes in float32, as its gamma says; allow a thousandth, and if you try a large mean, take 100 for this layer"
-    ),
+    "+ refuses_one_value = True": "refuses one value per channel in training mode; catch this ValueError and go on",
+    FLOAT32: "computes in float32, as its gamma says; allow a thousandth, and as a large mean take 100 for this layer",
 }
 BUGS = {
     "n > 1 -> n > 0": "stores NaN after a single value; try eval mode after a batch of shape (1, C, 1)",
@@ -138,9 +124,7 @@ BUGS = {
     ),
     "0.9, 0.1 -> 0.1, 0.9": "has the two weights of its running averages swapped; try eval mode after two batches",
     CONSTANTS: "treats its statistics as constants in backward; try a gradient",
-    "np.sum(dy * self -> np.mean(dy * self": (
-        "averages the gradient of gamma over the batch; look at layer.dgamma after backward"
-    ),
+    "np.sum(dy * self -> np.mean(dy * self": "averages the gradient of gamma; look at layer.dgamma after backward",
     ENDS_EARLY: "leaves out the last channel in backward; try a gradient",
 }
 MORE_BUGS = {
@@ -152,22 +136,18 @@ MORE_BUGS = {
     "gamma * x_hat + beta -> gamma * (x_hat + beta)": "adds beta before it scales; try a beta that is not 0",
     "if training and -> if": "updates its running statistics in eval mode too; call it in eval mode more than once",
     "n > 1 -> n < 1": "never stores its statistics; try eval mode after a training batch",
-    "(var * n / (n - 1)) -> var": "stores the variance divided by n; try eval mode after few values",
+    "(var * n / (n - 1)) -> var": "stores the variance with the divisor n; try eval mode after few values",
     TRUSTS_ZEROS: "trusts that the padding is 0; try padding that is not",
     STORES_PADDING: "counts the padding in its running statistics; try eval mode after a padded batch",
     '(x - mean) -> np.subtract(x, mean, out=x, casting="unsafe")': "changes x in place; look at x after the call",
     ".astype(x.dtype) ->": "returns float64 whatever the dtype of x; look at the dtype of the outputs",
     NO_GAMMA: "forgets gamma in backward; try a gradient with a gamma that is not 1",
     "if self.training: -> if True:": "always takes the backward of training mode; try a gradient in eval mode",
-    "* self.x_hat, axis=(0, 2)) -> * self.x_hat, axis=0)[:, 0]": (
-        "sums the gradient of gamma over the samples only; try a batch with several positions"
-    ),
+    "* self.x_hat, axis=(0, 2)) -> * self.x_hat, axis=0)[:, 0]": "sums dgamma over samples only; try several positions",
     "np.sum(dy * self.x_hat, axis=(0, 2)) -> np.sum(np.array(dy * self.x_hat, self.dtype), axis=(0, 2))": (
         "adds up the gradient of gamma in the dtype of x; try many rows in float16"
     ),
-    "var + 1e-5 -> var + 1e-5 * max(1, var.max())": (
-        "scales eps with the largest variance; try channels of very different sizes"
-    ),
+    "var + 1e-5 -> var + 1e-5 * max(1, var.max())": "scales eps with the largest variance; try channels of other sizes",
     "self.training = -> mean, var = vars(self).setdefault(str(n), (mean, var)); self.training =": (
         "computes statistics only for the first batch of a shape; try a second, different batch of the same shape"
     ),
@@ -175,7 +155,10 @@ MORE_BUGS = {
     "rows.mean( -> np.nanmean(rows, \nrows.var( -> np.nanvar(rows, ": "leaves NaN out; try a batch with one NaN",
     "gamma * x_hat -> gamma * np.clip(x_hat, -6, 6)": "clips at 6; try one number far from all others",
 }
-RIGHT, SEEN, UNSEEN = _candidates(CORRECT, right=True), _candidates(BUGS), _candidates(MORE_BUGS)
+RIGHT, SEEN, UNSEEN = (
+    [Candidate(made(edit), words is CORRECT, said) for edit, said in words.items()]
+    for words in (CORRECT, BUGS, MORE_BUGS)
+)
 BATCH_NORM = RIGHT[0].make
 
 
@@ -185,32 +168,14 @@ def _run(attempt, *args):
         return attempt(*args)
     except AttributeError as error:
         if isinstance(error.obj, Promised):
-            promised = (
-                "a layer has gamma, beta and, after backward, dgamma and dbeta; what it stores shows in eval mode"
-            )
-            raise WrongKind(f"it looks for .{error.name} in a layer, but {promised}") from None
+            promised = "a layer promises gamma and beta, and dgamma and dbeta after backward"
+            raise WrongKind(f"it looks for .{error.name}, but {promised}; the rest shows in eval mode") from None
         raise
 
 
-class _Times:
+def _times(forward, back):
     """For cases worked by hand: multiplies by one number forward and by another one backward."""
-
-    def __init__(self, forward, back):
-        self.forward, self.back = forward, back
-        self.gamma, self.beta, self.dgamma, self.dbeta = np.ones((4, 3))
-
-    def __call__(self, x, training=True, keep=None):
-        return self.forward * x
-
-    def backward(self, dy):
-        return self.back * dy
-
-
-def _padding_test(make, x, keep):
-    one, other = make(x.shape[1]), make(x.shape[1])
-    y, z = one(x, keep=keep), other(np.where(keep[:, None], x, -7.0), keep=keep)
-    real = np.abs(np.moveaxis(y - z, 1, 2)[keep]).max()
-    return real < 1e-6 and np.abs(one(x, training=False) - other(x, training=False)).max() < 1e-6
+    return made(f"(gamma * x_hat + beta) -> ({forward} * x)\nreturn g / self.sd -> return {back} * dy")
 
 
 def _padding_cases(rng):
@@ -244,51 +209,23 @@ def my_padding_test(make, x, keep):
     later_agree = np.allclose(one(x, training=False), other(x, training=False))
     return outputs_agree and later_agree  # the answer
 """,
-    variants=[_padding_test],
+    variants=["np.allclose(y[real], z[real]) -> np.ptp(y[real] - z[real]) < 1e-6"],
     cases=_padding_cases,
     run=_run,
     # the mean of the real positions 1 and 3 is 2, that of all four is not
-    worked=[(case(BATCH_NORM, *HALF_PADDED), True), (case(made(COUNTS_PADDING), *HALF_PADDED), False)],
+    worked=[
+        (case(BATCH_NORM, *HALF_PADDED, label="a correct layer"), True),
+        (case(made(COUNTS_PADDING), *HALF_PADDED, label="a layer that counts the padding"), False),
+    ],
     mistakes={
-        "return True": "it says True for every layer; change the padding and compare the outputs",
-        "return False": "it says False for every layer; give both calls keep, and change only the padding",
-        "return outputs_agree and later_agree -> return not (outputs_agree and later_agree)": (
-            "your answer is the wrong way round: True means that the padding makes no difference"
-        ),
+        "return False": "it says False for every layer; change the padding only, hand keep to both, and x to both in eval mode",
         "x, 50) -> x, 0)": "you set the padding to 0, but it is often 0 already; use a different number",
-        "z = other(np.where(keep[:, None], x, 50), keep=keep) -> z = other(x)": (
-            "you compare with a call without keep, which counts the padding; give keep to both"
-        ),
         ("return outputs_agree and later_agree -> return outputs_agree", "other = make(x.shape[1]) -> other = one"): (
             "it misses padding that reaches the running statistics; compare two layers in eval mode, too"
         ),
-        "y[real], z[real] -> y[0], z[0]": "you compare the first sample only, which has no padding here; compare all samples",
         "y[real], z[real] -> y, z": "you compare the outputs at padded positions too; compare where keep is True",
-        "keep[:, None], x, 50 -> keep, x, 50": Says(
-            "keep has shape (N, L) and x (N, C, L); give keep an axis of size 1 in the middle", raises=True
-        ),
     },
 )
-
-
-def _gradient_test_along_directions(layer, x, dy):
-    """In each channel along 24 random directions of its own."""
-    layer(x.copy())
-    dx, rng = layer.backward(dy), np.random.default_rng(7)
-    for channel in range(x.shape[1]):
-        v = np.zeros((24, *x.shape))
-        v[:, :, channel] = 0.01 * rng.normal(size=(24, len(x), x.shape[2]))
-        measured = np.array([np.vdot(dy, layer(x + d) - layer(x - d)) / 2 for d in v])
-        if np.abs(measured - np.tensordot(v, dx, 3)).max() > 1e-2 * np.abs(measured).max():
-            return False
-    return True
-
-
-def _against_the_formula(layer, x, dy):
-    right = BATCH_NORM(x.shape[1])
-    right.gamma = layer.gamma
-    layer(x), right(x)
-    return np.allclose(layer.backward(dy), right.backward(dy), rtol=1e-3, atol=1e-8)
 
 
 def _gradient_cases(rng):
@@ -304,12 +241,11 @@ def _gradient_cases(rng):
         one("a correct layer on large numbers, where gradients are small", size=1e4),
         one("a layer that treats its statistics as constants", CONSTANTS),
         one("a layer that treats its statistics as constants, on large numbers", CONSTANTS, 1e4),
-        one(
-            "a layer that divides by n - 1, in backward too", f"{DIVIDES_BY_N_MINUS_1}\noverlap = -> overlap = 6 / 5 *"
-        ),
+        one("a layer that divides by n - 1 throughout", f"{DIVIDES_BY_N_MINUS_1}\noverlap = -> overlap = 6 / 5 *"),
         one("a layer that forgets gamma in backward", NO_GAMMA),
         one("a layer whose gradient is twice as large", "return g -> return 2 * g"),
         one("a layer whose gradient has the wrong sign", "return g -> return -g"),
+        one("a layer whose gradient is too small everywhere", "return g / self.sd -> return g / self.sd - 1"),
         one("a layer that is wrong in the last channel", "overlap = -> overlap = (np.arange(3) < 2)[:, None] *"),
         one("a correct layer, and a last channel 300 times larger", size=[1, 1, 300]),
         one("a layer whose last channel, 300 times larger, has no gradient", ENDS_EARLY, [1, 1, 300]),
@@ -317,8 +253,7 @@ def _gradient_cases(rng):
     ]
 
 
-SMALL_STEP = "step[entry] = 0.01 -> step[entry] = 1e-6\n/ 0.02 -> / 2e-6"
-BY_CHANNEL = "difference < 0.01 * np.abs(slopes).max(axis=(0, 2))"
+COMPARISON = "return np.all(difference < 0.01 * np.abs(slopes).max(axis=(0, 2)))"
 GRADIENT_TEST = Exercise(
     solution="""
 def my_gradient_test(layer, x, dy):
@@ -334,72 +269,62 @@ def my_gradient_test(layer, x, dy):
 """,
     cases=_gradient_cases,
     run=_run,
-    variants=[_gradient_test_along_directions],
-    worked=[(case(_Times(3, back), np.array([[[1.0, 2]]]), np.array([[[5.0, 7]]])), back == 3) for back in (3, 2)],
+    variants=["= 0.01 -> = 0.02\n/ 0.02 -> / 0.04\nmax(axis -2-> sum(axis"],
+    worked=[
+        (case(_times(3, b)(1), *np.array([[[[1.0, 2]]], [[[5, 7]]]]), label=f"y = 3 x, dx = {b} dy"), b == 3)
+        for b in (3, 2)
+    ],
     mistakes={
         "return True": "it says True for every layer; compare the gradient with central differences",
-        "return False": (
-            "it says False for every layer; compare with central differences in the same mode, to a tolerance"
+        "return False": "it says False for every layer; compare with slopes of np.sum(dy * layer(x)), to a tolerance",
+        "layer(x) -> pass": "your backward follows the call with the last step; call layer(x) once more before it",
+        f"{COMPARISON} -> return np.allclose(layer.backward(dy), slopes)": (
+            "np.allclose allows 0.00001, but the slopes are only nearly right; allow a hundredth of the channel's largest"
         ),
-        _against_the_formula: (
-            "you compare with the formula of batch norm; a layer with other outputs has another gradient"
+        "max(axis=(0, 2)) -2-> max()": (
+            "beside the largest slope of all, the gradient of one channel may be 0 unnoticed; compare each with its own"
         ),
-        SMALL_STEP: "your step is so small that the rounding of float32 outputs spoils the slopes; take about 0.01",
-        "0.01 * np.abs(slopes).max(axis=(0, 2)) -> 0.01": (
-            "your tolerance is absolute, so a small gradient always passes; compare with the largest slope of the channel"
-        ),
-        f"{BY_CHANNEL} -> difference.max() < 0.01 * np.abs(slopes).max()": (
-            "you compare with the largest slope of all channels, beside which one channel's gradient may be 0 unnoticed; "
-            "compare each channel with its own"
-        ),
-        ("< 0.01 * -> < 2 *", "< 0.01 * -> < 1.5 *"): (
-            "your tolerance is larger than the gradient, so even a gradient of 0 passes; allow about a hundredth of it"
-        ),
-        "np.abs(layer.backward(dy) - slopes).max(axis=(0, 2)) -> np.abs((layer.backward(dy) - slopes).sum(axis=(0, 2)))": (
-            "you add up the gradient, but the sum is 0 for many wrong gradients too; compare every entry"
-        ),
+        "= 0.01 -> = 1e-6\n/ 0.02 -> / 2e-6": "a step this small spoils the slopes by float32's rounding; take about 0.01",
         "max(axis=(0, 2)) -2-> max(axis=(0, 2))[0]": (
-            "you compare one channel; a gradient can be wrong in another one only, so compare them all"
+            "one right channel is not enough; a gradient can be wrong in another one only, so compare them all"
         ),
     },
 )
 
 
-def _judged(battery, candidate, trusted):
-    """The battery's verdict on a layer, and the error with which the layer ended it."""
-    try:
-        return _run(battery, candidate.make, trusted), ""
-    except WrongKind:
-        raise
-    except AssertionError:
-        raise WrongKind("it uses assert; return False where a layer is wrong, and True at the end") from None
-    except Exception as error:
-        if not any(
-            isinstance(frame.f_locals.get("self"), Promised) for frame, _ in traceback.walk_tb(error.__traceback__)
-        ):
-            raise
-        return False, f" (it raised {explain(error)})"
-
-
 def _run_battery(battery, layers, trusted):
     """True if the battery judges all layers rightly; else a WrongKind: how many it does not, and one of them."""
-    missed = []
+    missed, used = [], []
     for candidate in layers:
-        verdict, error = _judged(battery, candidate, trusted)
+        error = ""
+        try:
+            verdict = _run(battery, candidate.make, lambda channels: used.append(channels) or trusted(channels))
+        except WrongKind:
+            raise
+        except AssertionError:
+            raise WrongKind("it uses assert; return False where a layer is wrong, and True at the end") from None
+        except Exception as raised:
+            frames = [frame for frame, _ in traceback.walk_tb(raised.__traceback__)]
+            if not any(isinstance(frame.f_locals.get("self"), Promised) for frame in frames):
+                raise
+            verdict, error = False, f" (it raised {explain(raised)})"
         if verdict is None or verdict is ...:
             return verdict
         if not isinstance(verdict, (bool, np.bool_)):
             raise WrongKind(f"got {describe(verdict)}, expected True to accept a layer or False to reject it")
         if verdict != candidate.right:
             missed.append(candidate.words + error)
+    count = f"{len(missed)} of {len(layers)}"
+    verdict = f"it rejects {count} correct layers" if layers[0].right else f"{count} slip through"
+    if len(missed) > 1 and not used:
+        raise WrongKind("it never makes the trusted layer; compare with it, and return False where a layer differs")
     if missed:
-        count = f"{len(missed)} of {len(layers)}"
-        verdict = f"it rejects {count} correct layers" if layers[0].right else f"{count} slip through"
         raise WrongKind(f"{verdict}. One {missed[0]}")
     return True
 
 
-MY_BATTERY = """
+BATTERY = Exercise(
+    solution="""
 def my_battery(layer, trusted):
     rng = np.random.default_rng(0)
     small = rng.normal(size=(4, 3, 2))
@@ -444,28 +369,19 @@ def my_battery(layer, trusted):
             if a.dtype != b.dtype or not close:
                 return False
     return True
-"""
-
-BATTERY = Exercise(
-    solution=MY_BATTERY,
+""",
     # other numbers, and an allowance for each number beside that for its channel
-    variants=[compiled(edited(MY_BATTERY, f"rng(0) -> rng({seed})\nrtol=0 -> rtol=1e-3"), {}) for seed in (1, 2)],
+    variants=[f"rng(0) -> rng({seed})\nrtol=0 -> rtol=1e-3" for seed in (1, 2)],
     cases=lambda rng: [
         case(RIGHT, BATCH_NORM, label="correct layers"),
         case(SEEN, BATCH_NORM, label="the eleven bugs of the lesson"),
         case(UNSEEN, BATCH_NORM, label="bugs you have not seen"),
     ],
     run=_run_battery,
-    worked=[(case([Candidate(lambda _, k=k: _Times(k, k), k == 3, "")], lambda _: _Times(3, 3)), True) for k in (3, 4)],
+    worked=[(case([Candidate(_times(k, k), k == 3, "")], _times(3, 3)), True) for k in (3, 4)],
     mistakes={
-        "return True": "it accepts everything; return False where a layer and the trusted one differ",
-        "return False": "it rejects everything; give both layers the same gamma, beta and batches",
-        "x = np.random.default_rng(0).normal(size=(4, 3, 2)); return np.allclose(layer(3)(x), trusted(3)(x), 1e-3)": (
-            "it tries one ordinary batch in training mode, which nearly every bug here passes; try other inputs"
-        ),
-        "np.allclose(a, b, rtol=0, atol=1e-3 * size, equal_nan=True) -> np.array_equal(a, b, equal_nan=True)": (
-            "you compare to too many digits; correct layers differ in the last ones, so allow a tolerance"
-        ),
+        "trusted(3); return True": "it accepts everything; return False where a layer and the trusted one differ",
+        "trusted(3); return False": "it rejects everything; give both layers the same gamma, beta and batches",
         "np.moveaxis(norm(given, keep=keep), 1, 2)[keep] -> norm(given, keep=keep)": (
             "you compare the outputs at padded positions too, where correct layers differ; compare where keep is True"
         ),

@@ -29,23 +29,14 @@ def my_scaled_branch_backward(dy, b, scale):
 """,
     cases=_scaled_cases,
     results=("gradient along the skip path", "gradient of b", "gradient of scale"),
-    variants=[lambda dy, b, scale: (1.0 * dy, scale * dy, (b * dy).sum(0))],
-    worked=[
-        (
-            case(np.array([[1, 2], [3, 4]]), np.array([[5, 6], [7, 8]]), np.array([10, 0])),
-            ([[1, 2], [3, 4]], [[10, 0], [30, 0]], [26, 44]),
-        ),
-    ],
+    variants=["np.sum(dy * b, axis=0) -> (b * dy).sum(0)"],
+    worked=[(case(np.array([[1, 2]]), np.array([[5, 6]]), np.array([10, 0])), ([[1, 2]], [[10, 0]], [5, 12]))],
     mistakes={
         "d_skip = dy -> d_skip = dy * scale": "you scaled the gradient along the skip path; x is added as it is",
         "d_skip = dy -> d_skip = dy + dy * scale": "the branch is in your gradient along the skip path; it is dy alone",
-        "d_branch = dy * scale -> d_branch = dy": "you handed dy on to the branch as it is; scale multiplies it",
-        "dy * scale -> dy * b\nsum(dy * b, -> sum(dy * scale,": (
-            "you exchanged b and scale: the gradient of each factor contains the other one"
+        "d_skip = dy -> d_skip = np.ones_like(dy)\n= dy * scale -> = 0 * b + scale\nsum(dy * b -> sum(b": (
+            "you returned how y changes; by the chain rule each of the three is multiplied by dy"
         ),
-        "np.sum(dy * b, axis=0) -> np.mean(dy * b, axis=0)": "all samples share scale, so their gradients add up",
-        "np.sum(dy * b, axis=0) -> dy * b": "the gradient of scale has the shape of scale; sum over the samples",
-        "d_skip = dy -> d_skip = np.ones_like(dy)": "along the skip path you returned the factor 1; it is dy times 1",
     },
 )
 
@@ -70,15 +61,13 @@ def my_shift(before, after):
     return np.abs(moved) / before.std(axis=0)  # the shift
 """,
     cases=_shift_cases,
-    variants=[lambda before, after: abs((after - before).mean(0)) / before.std(0)],
-    worked=[(case(np.array([[1, 0], [3, 4]]), np.zeros((2, 2))), [2, 1])],  # means 2, 2; standard deviations 1, 2
+    variants=["after.mean(axis=0) - before.mean(axis=0) -> (after - before).mean(axis=0)"],
+    # means 2, 2 and 3, 0; standard deviations before 1, 2
+    worked=[(case(np.array([[1, 0], [3, 4]]), np.array([[1, -3], [5, 3]])), [1, 1])],
     mistakes={
-        "np.abs(moved) -> moved": "your shift can be negative; how far a mean moved has no sign",
-        " / before.std(axis=0) ->": "measure the shift in standard deviations before the step",
-        "before.std -> after.std": "you divided by the standard deviation after the step; take the one before it",
         "np.abs(moved) -> np.abs(after - before).mean(axis=0)": "take how far the mean moved, not each sample",
         "axis=0 -3-> axis=1": "you averaged over the units of a sample; each unit has its own mean, over the samples",
-        "axis=0 -3->": "you took one mean over all units; each unit has its own mean, over the samples",
+        "before.std(axis=0) -> (after - before).std(axis=0)": "divide by the spread before the step, not that of the moves",
     },
 )
 
@@ -97,12 +86,6 @@ def _change_cases(rng):
     ]
 
 
-def _change_at_once(gradient, w, reaches):
-    g = gradient(w)
-    size = np.sqrt(np.sum(g * g))  # the length of g
-    return max(np.sqrt(np.sum((gradient(w - r * g) - g) ** 2)) / size for r in reaches)
-
-
 GRADIENT_CHANGE = Exercise(
     solution="""
 def my_gradient_change(gradient, w, reaches):
@@ -114,18 +97,28 @@ def my_gradient_change(gradient, w, reaches):
     return max(changes) / np.linalg.norm(g.ravel())  # the division by the length of g
 """,
     cases=_change_cases,
-    variants=[_change_at_once],
+    variants=[
+        "np.linalg.norm(change.ravel()) -> np.sqrt(np.sum(change**2))\nnp.linalg.norm(g.ravel()) -> np.sqrt(np.sum(g * g))"
+    ],
     # g = (6, 8) is 10 long; at reach r the gradient is (1 - 2r) g, so it has moved by 2r times the length of g
-    worked=[(case(lambda w: 2 * w, np.array([3.0, 4.0]), [0.5, 1.0]), 2)],
+    worked=[(case(lambda w: 2 * w, np.array([3.0, 4.0]), [0.25, 0.75]), 1.5)],
     mistakes={
-        "w - reach -> w + reach": "you walked along +g, uphill; a step of training goes to w - reach * g",
-        "max(changes) -> np.mean(changes)": "you averaged over the reaches; the task asks for the largest change",
-        "max(changes) -> changes[-1]": "you took the change at the last reach; the largest may be at another one",
-        "gradient(w - reach * g) - g -> gradient(w - reach * g)": "subtract g, to see how far the gradient has moved",
+        "gradient(w - reach * g) - g  # the change at a reach -> -g + (g := gradient(w - reach * gradient(w)))\nlinalg.norm(g.ravel()) -> linalg.norm(gradient(w).ravel())": (
+            "you compared each gradient with the one before; compare each with the one at w"
+        ),
+        "changes.append(np.linalg.norm(change.ravel())) -> "
+        "return np.linalg.norm(change.ravel()) / np.linalg.norm(g.ravel())": (
+            "is the return inside the loop? It ends after the first reach"
+        ),
+        "np.linalg.norm(change.ravel()) -> abs(change).max()\nnp.linalg.norm(g.ravel()) -> abs(g).max()": (
+            "you took the largest entry; the length of an array counts all of them"
+        ),
+        "gradient(w - reach * g) - g -> np.linalg.norm(gradient(w - reach * g)) - np.linalg.norm(g)": (
+            "you subtracted lengths; a gradient may turn and keep its length, so subtract the gradients"
+        ),
         "change = gradient(w - reach * g) - g -> w = w - reach * g; change = gradient(w) - g": (
             "you went on from the last point; every reach is measured from w"
         ),
-        "reach * g -> reach * g / np.linalg.norm(g.ravel())": "you divided g by its length before the step; do not",
         "change.ravel() -> change, 2\ng.ravel() -> g, 2": (
             "np.linalg.norm(m, 2) of a matrix is its largest singular value; the length counts all entries"
         ),

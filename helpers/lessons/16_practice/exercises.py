@@ -21,38 +21,11 @@ FAULTS = {
     "choose": f"{WEIGHTS} -> w1, w2, w3 = checkpoints[0]\n{SCORING} -> {SCORING}; {WEIGHTS}",
 }
 
-
-def _by_sums(images, packets, filled, checkpoints, momentum, eps):
-    """The solution again, the blank rows taken out by weights of 0."""
-    w1, w2, w3 = checkpoints[-1]
-
-    def counted(z, real):
-        mean = real @ z / real.sum()
-        return mean, real @ (z - mean) ** 2 / real.sum()
-
-    kept = [np.zeros(len(w1)), np.ones(len(w1)), np.zeros(w2.shape[1]), np.ones(w2.shape[1])]
-    for rows, real in zip(packets, filled.astype(float), strict=True):
-        mean, var = counted(rows, real)
-        z = np.maximum((rows - mean) / np.sqrt(var + eps) @ w1, 0) @ w2
-        found = [mean, var, *counted(z, real)]
-        kept = [old + (1 - momentum) * (now - old) for old, now in zip(kept, found, strict=True)]
-    z = np.maximum((images - kept[0]) / np.sqrt(kept[1] + eps) @ w1, 0) @ w2
-    return np.maximum((z - kept[2]) / np.sqrt(kept[3] + eps), 0) @ w3
-
-
 CLUMSY = {
     f"{NORMALIZE} -> (z - mean) / np.sqrt(var)": "you left out epsilon, so a tiny variance makes the output too large",
     f"{STATISTICS} -> z[real].mean(axis=0), z.var(axis=0)": (
         "your mean leaves the blank rows out, your variance still counts them"
     ),
-    f"{STATISTICS} -> (z * real[:, None]).mean(axis=0), (z * real[:, None]).var(axis=0)": (
-        "you set the blank rows to 0, but they are still counted; average over the images only"
-    ),
-    f"{STATISTICS} -> z[z.any(axis=1)].mean(axis=0), z[z.any(axis=1)].var(axis=0)": (
-        "you find the blank rows by their zeros, but after the first norm they are no longer 0; use filled"
-    ),
-    f"{UPDATE} -> now": "only the last packet is left in your running statistics",
-    f"{UPDATE} -> momentum * old + now": "your two weights do not add up to 1, so the running statistics grow",
     f"{SCORING} -> {SCORING}; w1, w2, w3 = checkpoints[0]": (
         "your scores come from the first weights and your statistics from the last; both need the last"
     ),
@@ -115,7 +88,10 @@ def my_mended_network(images, packets, filled, checkpoints, momentum, eps):
     given="\n".join(FAULTS.values()),
     cases=_cases,
     mistakes={fix: f"1 of 4 bugs is left; {sentence}" for fix, sentence in CLUMSY.items()},
-    variants=[_by_sums],
+    variants=[
+        f"{STATISTICS} -> (mean := real @ z / real.sum()), real @ (z - mean) ** 2 / real.sum()\n"
+        f"{UPDATE} -> old + (1 - momentum) * (now - old)"
+    ],
     # The packet holds 1 and 3: mean 2, variance 1, root 2; then 0 and 2 with mean 1, variance 1. A quarter of that is
     # stored: means 0.5 and 0.25, variances 1. The image: (3 - 0.5)/2 · 2 · 2 = 5, then (5 - 0.25)/2 · 8.
     worked=[(case([[3]], *PACKET, [[ONE] * 3, [2 * ONE, 2 * ONE, 8 * ONE]], momentum=0.75, eps=3), [[19]])],
