@@ -64,8 +64,10 @@ def not_written_here(exercise, attempt, from_any_cell):
         if not from_any_cell and _comes_from_another_cell(function):
             return f"{exercise.name} comes from another cell; define it under this name in the cell that checks it"
         used = _names_in(function.__code__)
-        for name in used:
-            if _is_helper(function.__globals__.get(name)):
+        found = [(name, function.__globals__.get(name)) for name in used]
+        modules = [thing for _, thing in found if inspect.ismodule(thing) and _is_ours(thing.__name__)]
+        for name, thing in found + [(name, getattr(module, name, None)) for module in modules for name in used]:
+            if _is_helper(thing):
                 return f"it calls the helper {name}; write the steps yourself"
         for names, sentence in exercise.forbidden.items():
             if used & set(names.split()):
@@ -104,5 +106,10 @@ def _is_helper(thing):
     """Whether something is one of the package's functions or classes that compute what exercises ask for."""
     if not isinstance(thing, (FunctionType, type)) or thing.__name__ in _MATERIAL:
         return False
-    package, *inner = (thing.__module__ or "").split(".")
+    return _is_ours(thing.__module__ or "")
+
+
+def _is_ours(module):
+    """Whether a module, by its name, is one of the package's that compute."""
+    package, *inner = module.split(".")
     return package == _PACKAGE and not (inner and inner[0] in _ALLOWED)

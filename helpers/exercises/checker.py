@@ -509,4 +509,4 @@ def _describe_case(exercise, c):
         elif isinstance(value, (int, float, str)) or re.fullmatch(r"[(\[][-\d., e]{1,30}[)\]]", repr(value)):
             parts.append(f"{name}={shorten(repr(value), 32)}")
     inside = ", ".join(parts)
-    return f"case {c.label} [{inside}]".removesuffix(" []") if c.label else f"case {inside}"
+    return f"case {c.label} [{inside}]".removesuffix(" []") if c.label else f"case {inside or 'by hand'}"

@@ -79,7 +79,6 @@ A + B(C(A)) -> C(A + B(A))                     # the inner function is applied a
 A + B(C(A)) -> C(A + B(C(A)))                  # the inner function is applied to the sum, too
 A + B(C(A)) -> A + C(B(C(A)))                  # the inner function is applied twice
 A + B(C(A)) -> C(A) + B(C(A))                  # the inner function is applied to both terms
-A(B(C)) -> B(A(C))                             # two functions are applied in the other order
 A(B(C)) -> A(C)                                # a function is not applied
 A + B -> A | B                                 # a term is missing
 A + B -> A - B                                 # a term has the wrong sign
@@ -114,6 +113,7 @@ A and B -> A | B                               # a condition is missing
 A or B -> A and B                              # and stands instead of or
 not A -> A                                     # a condition is inverted
 ~A -> A                                        # a mask is inverted
+A(B(C)) -> B(A(C))                             # two functions are applied in the other order
 """
 # A function or method of NumPy: {the one that is taken instead: words}; "" is none at all.
 RENAMED = {
@@ -415,6 +415,8 @@ def _calls(node):
         yield f"it is divided by {changed[1]}", with_keywords(ddof=changed[0])
     if name in REDUCTIONS:
         where = in_numpy or name == "norm"  # the place of the axis among the arguments
+        if "keepdims" in keywords:
+            yield "keepdims is missing, so the shapes no longer line up", with_keywords(keepdims=None)
         if "axis" in keywords:
             yield "all entries are taken at once", with_keywords(axis=None)
             for axis in AXES:
@@ -429,9 +431,7 @@ def _calls(node):
             for axis in AXES:
                 new = ast.Call(node.func, node.args[:-1] + [_expression(axis)], node.keywords)
                 yield "another axis is taken", new
-        if "keepdims" in keywords:
-            yield "keepdims is missing, so the shapes no longer line up", with_keywords(keepdims=None)
-        elif "axis" in keywords:
+        if "axis" in keywords and "keepdims" not in keywords:
             yield "an axis of size 1 is kept", with_keywords(keepdims="True")
     values = node.args[0] if in_numpy and node.args else getattr(node.func, "value", None)
     if name in ("var", "mean") and values is not None and not node.args[in_numpy:]:

@@ -558,6 +558,7 @@ def test_a_function_from_another_cell_is_told_so(capsys, notebook):
     ("body", "told"),
     [
         ("return layer_norm(x).y", "it calls the helper layer_norm; write the steps yourself"),
+        ("return helpers.layer_norm(x).y", "it calls the helper layer_norm; write the steps yourself"),
         ("return (lambda x: layer_norm(x).y)(x)", "it calls the helper layer_norm; write the steps yourself"),
         ("check_close('x', x, x); return x", None),
         ("return own_layer_norm(x)", None),
