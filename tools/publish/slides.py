@@ -30,17 +30,16 @@ from tools.publish.shown_code import code_of, found_by
 from tools.publish.typeset import WEB, typeset
 
 # Seconds of a class; what is not named here takes as long as its words and code take to say, and 15 at least.
-SECONDS = {"question": 120, "skill check": 60, "explorer": 120, "picture": 30, "discussion": 240}
+SECONDS = {"question": 240, "skill check": 60, "explorer": 120, "picture": 30, "discussion": 240}
 WORDS_A_MINUTE, LINES_A_MINUTE = 150, 6
 # What the notes say where the lesson says nothing.
 ADVICE = {
     "title": "Read the question of the title aloud and collect first answers. Do not judge them yet.",
-    "definition": "Read the code aloud, line by line: what does each name stand for?",
-    "picture": "Name the axes and the colors first, then ask what the class sees.",
-    "table": "Read one row aloud together, then let the class read the others.",
-    "formula": "Name each symbol once, then read the formula as a sentence.",
+    "picture": "Say first what is drawn and what the colors mean, then ask what the class sees.",
     "trap": "Ask who has met this trap, or would have believed it.",
     "takeaway": "Ask somebody to say what the section showed, then compare.",
+    "guessed": "Compare it with the guesses: who was right, and for the right reason?",
+    "shown": "Read it aloud, then let somebody say what it means for the question of the lesson.",
 }
 PAGE = reader(lambda words, display: typeset(words, display, "htmlAndMathml"), html=True)
 NOTES = reader(lambda words, display: typeset(words, display, "mathml"), html=True)  # no style sheet reaches notes
@@ -61,6 +60,7 @@ class Slide:
     words: int = 0  # shown or said
     lines: int = 0  # of code
     label: str = ""  # by which to find it on paper
+    name: str = ""  # in the address: that of its first cell, which no repair of another slide changes
 
     @property
     def seconds(self):
@@ -136,8 +136,9 @@ class Deck:
                 self.show(kind, number, cell, made)
         self.discuss(lesson)
         goals = on_slide("\n".join(f"- {goal}" for goal in lesson.goals))
-        self.columns[0].insert(1, Slide("agenda", "Opening", lesson.title, body=[[goals]], label="Agenda"))
-        self.columns.append([Slide("home", "At home", "At home", label="At home")])
+        agenda = Slide("agenda", "Opening", lesson.title, body=[[goals]], label="Agenda", name="agenda")
+        self.columns[0].insert(1, agenda)
+        self.columns.append([Slide("home", "At home", "At home", label="At home", name="home")])
 
     @property
     def slide(self):
@@ -172,6 +173,7 @@ class Deck:
         slide.cells.append(number)
         slide.kind = kind if len(slide.body) == 1 and kind != "heading" else slide.kind
         slide.label = slide.label or label_of(kind, source)
+        slide.name = slide.name or f"s-{cell.get('id', number)}"
         if "outputs" not in cell:
             written = source.partition("\n")[2] if kind in ("title", "heading") else source
             slide.words += len(written.split())
@@ -191,10 +193,12 @@ class Deck:
 
     def ask(self, number, questions):
         """Each question of a quiz is a slide."""
+        first = self.slide
         for k, (shown, question) in enumerate(questions):
             if k:
                 self.begin("question")
                 self.slide.cells.append(number)
+                self.slide.name = f"{first.name}-{k}"
             self.slide.body[-1].append(shown)
             self.slide.label = question["prompt"]
             self.slide.notes.append(answers_of(question))
@@ -206,7 +210,7 @@ class Deck:
             column, last = ([pair for pair in mine if pair[1].kind == "takeaway"] or mine)[-1]
             words = {key: plain(value) for key, value in part.metadata["discussion"].items()}
             slide = Slide("discussion", part.title, last.heading, body=[[f"<p>{words['question']}</p>"]])
-            slide.label = part.metadata["discussion"]["question"]
+            slide.label, slide.name = part.metadata["discussion"]["question"], f"discussion-{part.title.split()[0]}"
             slide.notes = [f"<p><b>A good answer:</b> {words['good_answer']}</p>"]
             column.insert(column.index(last) + (last.kind != "takeaway"), slide)
 
@@ -288,11 +292,10 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(description="Build a deck of slides for each lesson.")
     slides = ROOT / "site" / "slides"
     parser.add_argument("out", nargs="?", default=slides, help="output folder (default: site/slides/)")
-    parser.add_argument("--pages", help="where the lessons' pages are, seen from a deck (default: detected)")
     options = parser.parse_args(arguments)
     site = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["site"]
     beside = (Path(options.out).resolve().parent / "index.html").exists()
-    pages = options.pages or (".." if beside else None)
+    pages = ".." if beside else None
     return run(lambda options: f"{build(options.out, pages, site['address'])} decks", options)
 
 

@@ -1,6 +1,6 @@
 // Starts a deck once its widgets live: finds the size of every slide, and leaves the keys of a control to that control.
 
-import { setUpMirror } from "./mirror.js";
+import { projector, setUpMirror, tellOthers } from "./mirror.js";
 import { layOutNotes } from "./notes.js";
 import { togglePen } from "./pen.js";
 import { arrange, placeOf, setUpSkipping } from "./skip.js";
@@ -108,10 +108,12 @@ function leavePressed({ target }) {
   if (target instanceof HTMLElement && target.matches(".quiz-check, .leave-out")) setTimeout(() => target.blur());
 }
 
+const drawOn = () => (projector ? tellOthers({ pen: true }) : togglePen());
+
 /** @type {[string, string, () => void][]} Our own keys, with what reveal.js says of them when one presses "?". */
 const KEYS = [
   ["R", "On a question: the second vote, the answer with all reasons, back", nextStage],
-  ["W", "A pen, and off again; its drawing goes with the slide", togglePen],
+  ["W", "A pen on the projected slide, and off again; its drawing goes with the slide", drawOn],
   ["Backspace", "On a question: take the last hand back", takeHandBack],
 ];
 for (const [option, key] of [..."ABCDE"].entries()) {

@@ -2,12 +2,13 @@
 // out. A deck inside the speaker's window knows the one on the projector as the opener of its parent; the other way
 // round, whoever has spoken once is answered. No storage is needed, so it works for files and for ?fresh.
 
+import { togglePen } from "./pen.js";
 import { takeSkipped } from "./skip.js";
 import { takeVotes } from "./vote.js";
 
 /** @type {Set<MessageEventSource>} */
 const listeners = new Set();
-const projector = window.parent !== window && window.parent.opener;
+export const projector = window.parent !== window && window.parent.opener;
 if (projector) listeners.add(projector);
 let mirroring = false;
 
@@ -48,6 +49,7 @@ function hear({ data, source }) {
   if ("control" in data) takeControl(data);
   if ("votes" in data) takeVotes(data);
   if ("skipped" in data) takeSkipped(data.skipped);
+  if ("pen" in data && !projector) togglePen();
   mirroring = false;
   if (!projector) tellOthers(data, source); // from one window of the speaker to the other
 }

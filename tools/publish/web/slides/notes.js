@@ -9,11 +9,11 @@ export function layOutNotes() {
   /** @type {HTMLElement[]} */
   const pages = [];
   let last = "";
-  for (const slide of document.querySelectorAll(".slides section section")) {
+  for (const [number, slide] of document.querySelectorAll(".slides section section").entries()) {
     const { section = "", label = "" } = slide instanceof HTMLElement ? slide.dataset : {};
     if (!pages.length || (section !== last && /^[2-9]|Skill check/.test(section))) pages.push(make("article", ""));
     const page = pages[pages.length - 1];
-    page.append(...(section === last ? [] : [make("h2", section)]), make("h3", `${slide.id.slice(1)} ${label}`));
+    page.append(...(section === last ? [] : [make("h2", section)]), make("h3", `${number + 1} ${label}`));
     page.append(...(slide.querySelector("aside")?.childNodes ?? []));
     last = section;
   }

@@ -1,16 +1,21 @@
 // What is shown today, and the one clock. ?skip=3,deeper leaves out section 3 and all optional parts, a click in the
-// overview one slide; agenda, notes and the minute of every slide follow. Only the core has minutes.
+// overview one slide; agenda, notes and the minute of every slide follow. The core has minutes, and the optional parts
+// that ?keep=4a names.
 
 import { tellOthers } from "./mirror.js";
 
-/** @type {Set<string>} Numbers of sections, "deeper", ids of slides. */
-const skipped = new Set(new URLSearchParams(location.search).get("skip")?.split(",").filter(Boolean));
+/** @param {string} name */
+const asked = (name) => new Set(new URLSearchParams(location.search).get(name)?.split(",").filter(Boolean));
+/** Numbers of sections, "deeper", optional parts, ids of slides. */
+const skipped = asked("skip");
+const kept = asked("keep");
 /** @type {Map<HTMLElement, HTMLElement[]>} Each column with its slides, as they are in the file. */
 const columns = new Map();
 
 /** @param {HTMLElement} slide */
 function isSkipped({ id, classList, dataset }) {
-  const names = [id, dataset.section?.match(/^\d+/)?.[0] ?? "", ...classList];
+  const { part = "", section = "" } = dataset;
+  const names = kept.has(part) ? [id] : [id, part, section.match(/^\d+/)?.[0] ?? "", ...classList];
   return names.some((name) => skipped.has(name));
 }
 
@@ -21,7 +26,9 @@ const minutes = (seconds) => Math.round(seconds / 60);
 
 function tellTime() {
   const all = [...columns].flatMap(([, slides]) => slides);
-  const timed = all.filter((slide) => !slide.matches(".deeper") && !isSkipped(slide));
+  /** @param {HTMLElement} slide */
+  const counts = ({ dataset: { part } }) => !part || kept.has(part);
+  const timed = all.filter((slide) => counts(slide) && !isSkipped(slide));
   const whole = minutes(secondsOf(timed));
   /** @type {Record<string, number[]>} The minutes at which a section begins and ends. */
   const ends = {};
@@ -29,8 +36,8 @@ function tellTime() {
   for (const slide of all) {
     const { section = "" } = slide.dataset;
     const part = [...columns.values()].find((slides) => slides.includes(slide)) ?? [];
-    const more = `Optional: this part takes about ${minutes(secondsOf(part))} more than the ${whole} minutes.`;
-    const clock = slide.matches(".deeper") ? more : `Minute ${minutes(now)} of ${whole}.`;
+    const more = `Optional part ${slide.dataset.part}: about ${minutes(secondsOf(part))} more than the ${whole} minutes.`;
+    const clock = counts(slide) ? `Minute ${minutes(now)} of ${whole}.` : more;
     const timing = timed.includes(slide) ? Number(slide.dataset.seconds) : 0;
     Object.assign(slide.dataset, { timing, clock: `minute ${minutes(now)} of ${whole}` });
     slide.querySelector(".clock")?.replaceChildren(clock);
@@ -46,7 +53,7 @@ function tellTime() {
   const halves = Object.entries(ends).filter(([name]) => /^\d/.test(name));
   halves.sort(([, [, a]], [, [, b]]) => Math.abs(2 * a - whole) - Math.abs(2 * b - whole));
   const stop = halves.slice(0, 1).map(([name, [, end]]) => `For two classes, end the first at minute ${end}: ${name}`);
-  for (const slide of all) slide.querySelector(".stops")?.replaceChildren("You can stop after any section. ", ...stop);
+  for (const slide of all) slide.querySelector(".stops")?.replaceChildren(...stop);
 }
 
 /** @param {boolean} [everything] as in the overview. */
@@ -62,10 +69,12 @@ export function arrange(everything = false) {
 
 /** @param {boolean} everything */
 function rearrange(everything) {
-  const here = Reveal.getCurrentSlide();
+  const all = [...columns.values()].flat();
+  const here = all.findIndex((slide) => slide === Reveal.getCurrentSlide());
   arrange(everything);
   Reveal.sync();
-  const { h, v } = Reveal.getIndices(here);
+  const shown = [...all.slice(here), ...all.slice(0, here).reverse()].find((slide) => slide.isConnected) ?? all[0];
+  const { h, v } = Reveal.getIndices(shown);
   Reveal.slide(h, v);
 }
 
@@ -97,10 +106,15 @@ function leaveOut(event) {
 }
 
 export function setUpSkipping() {
-  for (const [number, slide] of [...document.querySelectorAll("section section")].entries()) {
+  /** @type {Record<string, number>} how many optional parts a section has */
+  const parts = {};
+  for (const slide of document.querySelectorAll("section section")) {
     const column = slide.parentElement;
     if (!column || !(slide instanceof HTMLElement)) continue;
-    slide.id = `s${number + 1}`;
+    const number = slide.dataset.section?.match(/^\d+/)?.[0] ?? "";
+    const isDeeper = slide.matches(".deeper");
+    if (isDeeper && !columns.has(column)) parts[number] = (parts[number] ?? 0) + 1;
+    if (isDeeper) slide.dataset.part = `${number}${" abcdefghij"[parts[number]]}`;
     columns.set(column, [...(columns.get(column) ?? []), slide]);
   }
   tellTime();
