@@ -38,7 +38,7 @@ def _definitions(lesson):
         in_cell = {}
         for statement in ast.parse(cell.source).body:
             for name, tree in _made_by(statement):
-                in_cell.setdefault(name, []).append(compile(ast.Module([tree], []), path, "exec"))
+                in_cell.setdefault(name, []).append(compile(ast.Module([tree], []), f"<lesson {lesson}>", "exec"))
         made |= {name: codes for name, codes in in_cell.items() if name not in made}
     return made
 
