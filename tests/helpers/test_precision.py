@@ -30,7 +30,6 @@ from helpers.precision import (
 
 every_variance = pytest.mark.parametrize("var", VARIANCES.values(), ids=VARIANCES)
 every_order = pytest.mark.parametrize("order", ["llama", "gemma", "pure"])
-half_formats = pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 
 
 def rows(mean, shape=(200, 256), seed=0, dtype=np.float32):
