@@ -24,7 +24,6 @@ everything = pytest.mark.skipif(not EVERYTHING, reason="slow: `make test-everyth
 every_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.stem)
 # For what costs too much to try on every lesson at each commit: one of the first pages, and one with long loops.
 EXAMPLES = LESSONS if EVERYTHING else [path for path in LESSONS if path.stem[:2] in ("01", "03")]
-example_lessons = pytest.mark.parametrize("lesson", EXAMPLES, ids=lambda path: path.stem)
 
 
 @functools.cache

@@ -8,7 +8,8 @@
         return bool(low < size < high)      # True: the sentence holds here
 
 One test tries every variation, counts "holds in k of n" and fails below `least` (all of them unless given). The run
-ends with a table of all conclusions. The file's name tells the lesson; the sentence is as the lesson says it.
+ends with a table of all conclusions. The file's name tells the lesson; the sentence is as the lesson says it. What the
+lesson defines is taken from there (lesson.py); samples.py has the digits and the loop that trains on them.
 
 Where lesson 14's ledger quotes a sentence, it says what was counted: held = "15 of 15 variations of width, seed" in
 helpers/lessons/14_choosing_a_norm/claims.toml. tests/lessons/test_claims.py compares it with `vary` and `least`.

@@ -2,15 +2,12 @@
 
 import numpy as np
 
-from helpers import SGD, Adam, Linear, RunningStats, accuracy, batch_norm, fit
+from helpers import Linear, RunningStats, accuracy
 from helpers.precision import round_to
 from tests.conclusions.conclusion import conclusion, each
+from tests.conclusions.samples import DRAWN, train
 
-DRAWN = {
-    "normal": lambda rng, shape: rng.standard_normal(shape),
-    "uniform": lambda rng, shape: rng.uniform(-np.sqrt(3), np.sqrt(3), shape),
-    "exponential": lambda rng, shape: rng.exponential(1, shape) - 1,
-}
+FINITE = ["normal", "uniform", "exponential"]
 
 
 def after(batches, momentum):
@@ -31,17 +28,8 @@ def test_the_initial_value(momentum, updates, n, mean):
 
 
 @conclusion(
-    "At momentum 0.1 and below, a tenth of the momentum needs about ten times as many updates.",
-    vary=each(momentum=[0.1, 0.05, 0.01, 0.001], left=[0.5, 0.1, 0.01]),
-)
-def test_ten_times_as_many(momentum, left):
-    needed = [np.log(left) / np.log1p(-m) for m in (momentum, momentum / 10)]
-    return 9.5 < needed[1] / needed[0] < 11
-
-
-@conclusion(
     "In the long run, with independent batches, the noise of the running mean is √(m / (2 − m)) · σ / √n.",
-    vary=each(momentum=[0.05, 0.1, 0.5, 0.9, 1.0], n=[2, 8, 64], distribution=list(DRAWN), seed=[0, 1]),
+    vary=each(momentum=[0.05, 0.1, 0.5, 0.9, 1.0], n=[2, 8, 64], distribution=FINITE, seed=[0, 1]),
 )
 def test_the_noise(momentum, n, distribution, seed):
     updates = min(100, int(np.ceil(np.log(0.02) / np.log1p(-min(momentum, 0.99)))))
@@ -61,35 +49,21 @@ def test_two_meanings(mean, n, seed):
 
 
 @conclusion(
-    "A running mean lags (1 − m) / m updates behind a steady drift, the plain mean half of all updates.",
-    vary=each(momentum=[0.05, 0.1, 0.5, None], slope=[0.01, 1.0, -5.0]),
-)
-def test_the_lag(momentum, slope):
-    ramp = slope * np.arange(600.0)
-    lag = (ramp[-1] - after(np.tile(ramp[:, None, None], (1, 2, 1)), momentum).mean[0]) / slope
-    return np.isclose(lag, 599 / 2 if momentum is None else (1 - momentum) / momentum)
-
-
-@conclusion(
     "With noise and a true mean that wanders, the error falls and then rises with the momentum.",
-    vary=each(step=[0.02, 0.05, 0.1], noise=["batches of 8", "batches of 4"], steps=["normal", "uniform"], seed=[0, 1]),
+    vary=each(step=[0.02, 0.05, 0.1], n=[4, 8], steps=["normal", "uniform"], seed=[0, 1]),
 )
-def test_the_best_momentum(step, noise, steps, seed):
+def test_the_best_momentum(step, n, steps, seed):
     rng = np.random.default_rng(seed)
-    n = int(noise.split()[-1])
     truth = np.cumsum(step * DRAWN[steps](rng, (400, 400)), axis=0)
     means = truth + rng.normal(0, 1 / np.sqrt(n), truth.shape)
-    errors = []
-    for m in (0.01, 0.05, 0.1, 0.2, 0.8):
-        error = after(np.stack([means, means], axis=1), m).mean - truth[-1]
-        errors.append(np.sqrt(np.mean(error**2)))
-    best = int(np.argmin(errors))
-    return bool(0 < best < 4 and errors[0] > 1.1 * min(errors) and errors[-1] > 1.1 * min(errors))
+    found = [after(np.stack([means, means], axis=1), m).mean for m in (0.01, 0.05, 0.1, 0.2, 0.8)]
+    errors = np.sqrt(np.mean((found - truth[-1]) ** 2, axis=1))
+    return bool(0 < errors.argmin() < 4 and min(errors[0], errors[-1]) > 1.1 * errors.min())
 
 
 @conclusion(
     "On average the biased variance is σ² (n − 1) / n, and the unbiased variance is right.",
-    vary=each(n=[2, 4, 16, 100], distribution=list(DRAWN), sd=[0.1, 2.0]),
+    vary=each(n=[2, 4, 16, 100], distribution=FINITE, sd=[0.1, 2.0]),
 )
 def test_biased_and_unbiased(n, distribution, sd):
     batches = sd * DRAWN[distribution](np.random.default_rng(n), (40_000, n))
@@ -97,25 +71,15 @@ def test_biased_and_unbiased(n, distribution, sd):
     return np.allclose(ratio, [(n - 1) / n, 1], rtol=0.05)
 
 
-@conclusion(
-    "In the same batch, linear layers in between, the unbiased variance shrinks by √((n − 1) / n) per batch norm.",
-    vary=each(n=[32, 64, 256], width=[4, 16], layers=[1, 20], seed=[0, 1]),
-)
-def test_the_same_batch(n, width, layers, seed):
-    rng = np.random.default_rng(seed)
-    in_training = in_eval = rng.normal(size=(n, width))
-    for _ in range(layers):
-        rotation = np.linalg.qr(rng.normal(size=(width, width)))[0]
-        z = in_training @ rotation
-        in_training = batch_norm(z, eps=0).y
-        in_eval = (in_eval @ rotation - z.mean(axis=0)) / z.std(axis=0, ddof=1)
-    return np.allclose(in_eval.std(axis=0), ((n - 1) / n) ** (layers / 2))
-
-
-def readings(rng, apart, noise, sensors, shift=0.0):
+def readings(rng, noise, sensors, shift=0.0):
+    """600 parts and their kind, 1 if sound; a cracked part reads lower."""
     kind = rng.permutation(np.arange(600) % 2)
-    x = shift + rng.normal(np.where(kind[:, None] == 1, apart, -apart), noise, size=(600, sensors))
+    x = shift + rng.normal(np.where(kind[:, None] == 1, 8, -8), noise, size=(600, sensors))
     return x + np.linspace(20, 70, sensors), kind
+
+
+def says_sound(x, stats):
+    return ((x - stats.mean) / np.sqrt(stats.var + 1e-5)).sum(axis=1) > 0
 
 
 @conclusion(
@@ -124,17 +88,13 @@ def readings(rng, apart, noise, sensors, shift=0.0):
 )
 def test_the_repair(momentum, sensors, shift, seed):
     rng = np.random.default_rng(seed)
-    x, _ = readings(rng, 8, 6, sensors)
-    new, _ = readings(rng, 8, 6, sensors, shift)
-    test, kind = readings(rng, 8, 6, sensors, shift)
+    x, _ = readings(rng, 6, sensors)
+    new, _ = readings(rng, 6, sensors, shift)
+    test, kind = readings(rng, 6, sensors, shift)
     wrong = after(np.array([x[rng.integers(600, size=60)] for _ in range(60)]), momentum)
-    right = after(np.array(np.split(new, 10)), None)
-
-    def accuracy(stats):
-        z = (test - stats.mean) / np.sqrt(stats.var + 1e-5)
-        return np.mean((z.sum(axis=1) > 0) == kind)
-
-    return bool(accuracy(wrong) < 0.65 and accuracy(right) > 0.9)
+    repaired = after(np.array(np.split(new, 10)), None)
+    right = [np.mean(says_sound(test, stats) == kind) for stats in (wrong, repaired)]
+    return bool(right[0] < 0.65 and right[1] > 0.9)
 
 
 @conclusion(
@@ -143,23 +103,11 @@ def test_the_repair(momentum, sensors, shift, seed):
 )
 def test_one_kind_alone(sensors, batch, seed):
     rng = np.random.default_rng(seed)
-    x, its_kind = readings(rng, 8, 10, sensors)
-    test, kind = readings(rng, 8, 10, sensors)
+    x, its_kind = readings(rng, 10, sensors)
+    test, kind = readings(rng, 10, sensors)
     sound = x[its_kind == 1]
     stats = after(np.array(np.split(sound, len(sound) // batch)), None)
-    z = (test - stats.mean) / np.sqrt(stats.var + 1e-5)
-    refused = np.mean(z.sum(axis=1)[kind == 1] < 0)
-    return bool(0.35 < refused < 0.65)
-
-
-@conclusion(
-    "With k passes over one batch, momentum m acts like 1 − (1 − m)^k.",
-    vary=each(momentum=[0.01, 0.1, 0.5], k=[2, 3, 8], n=[2, 40]),
-)
-def test_several_passes(momentum, k, n):
-    batch = np.random.default_rng(n).normal(5, 2, size=(n, 4))
-    moved = after(np.array([batch] * k), momentum).mean / batch.mean(axis=0)
-    return np.allclose(moved, 1 - (1 - momentum) ** k)
+    return bool(0.35 < np.mean(says_sound(test[kind == 1], stats)) < 0.65)
 
 
 @conclusion(
@@ -177,27 +125,26 @@ def test_where_a_buffer_stops(momentum, dtype, target):
 
 @conclusion(
     "Buffers belong to one set of weights and one kind of input.",
-    vary=each(optimizer=[SGD, Adam], missing=[0.2, 0.5], sensors=[6, 30], seed=range(3)),
+    vary=each(optimizer=["SGD", "Adam"], missing=[0.2, 0.5], sensors=[6, 30], seed=range(3)),
 )
 def test_whose_buffers(optimizer, missing, sensors, seed):
     rng = np.random.default_rng(seed)
-    (x, kind), (test, its_kind) = (readings(rng, 8, 10, sensors) for _ in range(2))
-    new, new_kind = readings(rng, 8, 10, sensors, shift=20)
+    (x, kind), (test, its_kind) = (readings(rng, 10, sensors) for _ in range(2))
+    new, new_kind = readings(rng, 10, sensors, shift=20)
     augmented = x * (rng.random(x.shape) > missing)
-
-    def trained(data, labels, buffers):
-        layer = Linear(sensors, 2, rng=seed)
-        run = optimizer(layer.parameters(), 0.03)
-        fit(layer, normalized(data, buffers), labels, run, steps=300, batch_size=40, rng=seed)
-        return layer
 
     def normalized(data, buffers):
         return (data - buffers.mean(axis=0)) / buffers.std(axis=0)
 
-    def right(layer, data, buffers, labels):
-        return accuracy(layer.forward(normalized(data, buffers)), labels)
+    def trained(data, labels, buffers):
+        layer, how = Linear(sensors, 2, rng=seed), {"x": normalized(data, buffers), "labels": labels}
+        train(layer, optimizer, 0.03, slice(None), steps=300, seed=seed, batch_size=40, **how)
+        return layer
+
+    def right(layer, data, buffers):
+        return accuracy(layer.forward(normalized(data, buffers)), its_kind)
 
     layer, frozen = trained(augmented, kind, augmented), trained(new, new_kind, x)
-    lost = right(layer, test, x, its_kind) - right(layer, test, augmented, its_kind)
-    harm = right(frozen, test + 20, x, its_kind) - right(frozen, test + 20, new, its_kind)
-    return bool(lost > 0.05 and harm > 0.2)
+    lost = right(layer, test, x) - right(layer, test, augmented)
+    harm = right(frozen, test + 20, x) - right(frozen, test + 20, new)
+    return lost > 0.05 and harm > 0.2

@@ -4,96 +4,47 @@ from functools import cache
 
 import numpy as np
 
-from helpers import (
-    SGD,
-    Adam,
-    LayerNorm,
-    Linear,
-    ReLU,
-    Residual,
-    Sequential,
-    Tanh,
-    cross_entropy,
-    digits,
-    fit,
-    mean_cosine,
-)
+from helpers import Linear, Sequential, fit, mean_cosine
 from tests.conclusions.conclusion import conclusion, each
+from tests.conclusions.lesson import from_lesson
+from tests.conclusions.samples import OPTIMIZERS
 
-CHANCE = np.log(10)
-LEARNS = CHANCE / 2
-
-
-def block(place, width, rng, activation=ReLU, scale=1, gain=1, last=1):
-    first = Linear(width, width, rng=rng, bias=False, gain=gain, init="he" if activation is ReLU else "lecun")
-    second = Linear(width, width, rng=rng, bias=False, gain=gain * last, init="he" if activation is ReLU else "lecun")
-    if activation is ReLU:
-        second.weight.value = second.weight.value / np.sqrt(2)  # after ReLU: variance 1 / inputs, as in the lesson
-    branch = [first, activation(), second]
-    if place == "no norm":
-        return Residual(Sequential(*branch))
-    if place == "pre-norm":
-        return Residual(Sequential(LayerNorm(width), *branch))
-    return Sequential(Residual(Sequential(*branch), scale=scale), LayerNorm(width))
-
-
-def stack(place, depth, rng, width, **more):
-    last = [LayerNorm(width)] if place == "pre-norm" else []
-    return Sequential(*[block(place, width, rng, **more) for _ in range(depth)], *last)
-
-
-def run(place, depth, seed, width, **more):
-    """A stack with random weights after one forward and one backward pass."""
-    rng = np.random.default_rng(seed)
-    net = stack(place, depth, rng, width, **more)
-    head = Linear(width, 10, rng=rng, init="lecun")
-    logits = head.forward(net.forward(rng.normal(size=(32, width))))
-    net.backward(head.backward(cross_entropy(logits, rng.integers(10, size=32)).dlogits))
-    return net
+stack, run, left_on_skip_path = from_lesson("10", "stack", "run", "left_on_skip_path")
+images, labels = from_lesson("10", "images", "labels")
+LEARNS = np.log(10) / 2  # half the loss of chance
 
 
 def deepnorm(depth):
     return {"scale": depth**0.25, "gain": (4 * depth) ** -0.25}
 
 
-def by_block(net):
+def by_block(place, depth, seed, width, **more):
     """The gradient's length for the second matrix of each block."""
+    net = run(place, depth, seed, width, **more)
     return np.array([np.linalg.norm(p.grad) for p in net.parameters() if p.grad.ndim == 2][1::2])
 
 
-def first_over_last(width, seed, depth=32):
+def first_over_last(width, seed, depth):
     lengths = [np.linalg.norm(g) for g in run("post-norm", depth, seed, width).gradients]
     return lengths[0] / lengths[depth - 1]
 
 
-@cache
-def images():
-    chosen = np.random.default_rng(0).permutation(1797)[:60]
-    x = digits().x[chosen].reshape(60, 64)
-    return (x - x.mean()) / x.std(), digits().labels[chosen]
-
-
-def network(place, depth, seed, width=32, **more):
+def network(place, depth, seed, width, **more):
     rng = np.random.default_rng(seed)
-    more |= {"place": "post-norm", **deepnorm(depth)} if place == "DeepNorm" else {"place": place}
+    more |= deepnorm(depth) if place == "DeepNorm" else {}
     first = Linear(64, width, rng=rng, init="lecun")
-    blocks = stack(depth=depth, rng=rng, width=width, **more)
-    return Sequential(first, blocks, Linear(width, 10, rng=rng, init="lecun"))
+    return Sequential(first, stack(place, depth, rng, width, **more), Linear(width, 10, rng=rng, init="lecun"))
 
 
 @cache
-def loss(place, depth, rate, seed, steps=25, width=32, optimizer=SGD, warm_up=0, last=1):
+def learns(place, depth, rate, seed, steps=25, width=32, optimizer="SGD", warm_up=1, last=1):
     net = network(place, depth, seed, width, last=last)
-    changing = optimizer(net.parameters(), lr=rate)
+    rule = OPTIMIZERS[optimizer](net.parameters(), lr=rate)
 
     def set_rate(step):
-        changing.lr = rate * min(1, (step + 1) / max(warm_up, 1))
+        rule.lr = rate * min(1, (step + 1) / warm_up)
 
-    return float(fit(net, *images(), changing, steps=steps, on_step=set_rate).loss[-1])
-
-
-def learns(*args, **more):
-    return loss(*args, **more) < LEARNS
+    return bool(fit(net, images, labels, rule, steps=steps, on_step=set_rate).loss[-1] < LEARNS)
 
 
 @conclusion(
@@ -101,9 +52,8 @@ def learns(*args, **more):
     vary=each(width=[16, 64, 256], depth=[4, 32], seed=range(3)),
 )
 def test_the_size_of_the_stream(width, depth, seed):
-    pre = run("pre-norm", depth, seed, width).outputs[depth - 1].var()
-    post = run("post-norm", depth, seed, width).outputs[depth - 1].var()
-    return 0.5 < pre / (1 + depth) < 2 and abs(post - 1) < 1e-3
+    pre, post = (run(place, depth, seed, width).outputs[depth - 1].var() for place in ("pre-norm", "post-norm"))
+    return bool(0.5 < pre / (1 + depth) < 2 and abs(post - 1) < 1e-3)
 
 
 @conclusion(
@@ -111,11 +61,7 @@ def test_the_size_of_the_stream(width, depth, seed):
     vary=each(width=[64, 256], depth=[8, 32], seed=range(2)),
 )
 def test_what_the_skip_path_keeps(width, depth, seed):
-    g = np.random.default_rng(seed).normal(size=(32, width))
-    start = np.linalg.norm(g)
-    for post_block in reversed(run("post-norm", depth, seed, width).layers):
-        g = post_block.layers[1].backward(g)
-    return 0.25 < np.linalg.norm(g) / start * 2 ** (depth / 2) < 4
+    return 0.25 < left_on_skip_path(run("post-norm", depth, seed, width), seed, width) * 2 ** (depth / 2) < 4
 
 
 @conclusion(
@@ -131,35 +77,30 @@ def test_the_whole_gradient_does_not_vanish(width, depth, seed):
     vary=each(depth=[16, 32], seeds=[(0, 1, 2, 3), (4, 5, 6, 7)]),
 )
 def test_wide_networks_scatter_less(depth, seeds):
-    scatter = [np.std([np.log(first_over_last(width, s, depth)) for s in seeds]) for width in (16, 64, 256)]
-    return scatter[0] > scatter[2]
+    narrow, wide = (np.std([np.log(first_over_last(width, s, depth)) for s in seeds]) for width in (16, 256))
+    return narrow > wide
 
 
 @conclusion(
     "pre-norm's first blocks get the largest gradients", vary=each(width=[16, 64, 256], depth=[16, 32], seed=range(3))
 )
 def test_where_the_largest_gradient_is_under_pre_norm(width, depth, seed):
-    return bool(by_block(run("pre-norm", depth, seed, width)).argmax() < depth / 4)
+    return by_block("pre-norm", depth, seed, width).argmax() < depth / 4
 
 
 @conclusion(
     "under post-norm usually blocks of the second half", vary=each(width=[16, 64, 256], seed=range(8)), least=16
 )
 def test_where_the_largest_gradient_is_under_post_norm(width, seed):
-    return bool(by_block(run("post-norm", 32, seed, width)).argmax() >= 16)
+    return by_block("post-norm", 32, seed, width).argmax() >= 16
 
 
 @conclusion(
-    "under DeepNorm all blocks get about the same",
-    vary=[
-        *each(width=[32, 64, 256], depth=[16, 32], seed=range(3)),
-        *each(width=[64], depth=[32], activation=["tanh"]),
-    ],
+    "under DeepNorm all blocks get about the same", vary=each(width=[32, 64, 256], depth=[16, 32], seed=range(3))
 )
-def test_deepnorms_gradients_are_about_equal(width, depth, seed=0, activation="relu"):
-    layer = {"relu": ReLU, "tanh": Tanh}[activation]
-    found = by_block(run("post-norm", depth, seed, width, activation=layer, **deepnorm(depth)))
-    return bool(found.max() / found.min() < 1.7)
+def test_deepnorms_gradients_are_about_equal(width, depth, seed):
+    found = by_block("DeepNorm", depth, seed, width, **deepnorm(depth))
+    return found.max() / found.min() < 1.7
 
 
 @conclusion(
@@ -167,10 +108,10 @@ def test_deepnorms_gradients_are_about_equal(width, depth, seed=0, activation="r
     vary=each(width=[32, 64, 256], depth=[16, 32, 64], seed=range(2)),
 )
 def test_smaller_branches_keep_the_stream_small(width, depth, seed):
-    return bool(1.5 < run("pre-norm", depth, seed, width, last=depth**-0.5).outputs[depth - 1].var() < 2.6)
+    return 1.5 < run("pre-norm", depth, seed, width, last=depth**-0.5).outputs[depth - 1].var() < 2.6
 
 
-def alike_after_a_step(place, rate, seed, width, depth, optimizer=SGD, clip=np.inf):
+def alike_after_a_step(place, seed, width, depth, optimizer="SGD", rate=0.1, clip=np.inf):
     net = network(place, depth, seed, width)
 
     def clip_gradient(step):
@@ -178,8 +119,8 @@ def alike_after_a_step(place, rate, seed, width, depth, optimizer=SGD, clip=np.i
         for p in net.parameters():
             p.grad = p.grad * min(1, clip / length)
 
-    fit(net, *images(), optimizer(net.parameters(), lr=rate), steps=1, on_step=clip_gradient)
-    net.forward(images()[0])
+    fit(net, images, labels, OPTIMIZERS[optimizer](net.parameters(), lr=rate), steps=1, on_step=clip_gradient)
+    net.forward(images)
     return mean_cosine(net.layers[1].outputs[depth - 1])
 
 
@@ -188,8 +129,8 @@ def alike_after_a_step(place, rate, seed, width, depth, optimizer=SGD, clip=np.i
     vary=each(width=[32, 128], depth=[32, 64], seed=range(4)),
 )
 def test_one_step_makes_images_alike_under_post_norm(width, depth, seed):
-    pre, post = (alike_after_a_step(place, 0.1, seed, width, depth) for place in ("pre-norm", "post-norm"))
-    return bool(pre < 0.95 and post > 0.99)
+    pre, post = (alike_after_a_step(place, seed, width, depth) for place in ("pre-norm", "post-norm"))
+    return pre < 0.95 and post > 0.99
 
 
 @conclusion(
@@ -197,14 +138,9 @@ def test_one_step_makes_images_alike_under_post_norm(width, depth, seed):
     vary=each(width=[32, 128], depth=[16, 32], seed=range(4)),
 )
 def test_clipping_saves_the_first_step_of_sgd_only(width, depth, seed):
-    tried = [(SGD, 0.1, np.inf), (SGD, 0.1, 1), (Adam, 0.005, np.inf), (Adam, 0.005, 1)]
-    sgd, clipped, adam, adam_clipped = (
-        alike_after_a_step("post-norm", rate, seed, width, depth, optimizer, clip) for optimizer, rate, clip in tried
-    )
-    return bool(clipped < sgd and abs(adam - adam_clipped) < 1e-3)
-
-
-RATES = (0.003, 0.01, 0.03, 0.1, 0.3, 1, 3)
+    steps = [("SGD", 0.1, np.inf), ("SGD", 0.1, 1), ("Adam", 0.005, np.inf), ("Adam", 0.005, 1)]
+    sgd, clipped, adam, adam_clipped = (alike_after_a_step("post-norm", seed, width, depth, *step) for step in steps)
+    return clipped < sgd and abs(adam - adam_clipped) < 1e-3
 
 
 @conclusion(
@@ -212,11 +148,12 @@ RATES = (0.003, 0.01, 0.03, 0.1, 0.3, 1, 3)
     vary=each(seed=[2, 3], width=[32]) + each(seed=[2], width=[96]),
 )
 def test_the_lead_of_pre_norm_grows_with_depth(seed, width):
-    def lead(depth):
-        count = [sum(learns(p, depth, rate, seed, width=width) for rate in RATES) for p in ("pre-norm", "post-norm")]
-        return count[0] - count[1]
-
-    return 0 <= lead(2) <= 1 < lead(32)
+    rates = (0.003, 0.01, 0.03, 0.1, 0.3, 1, 3)
+    lead = {}
+    for depth in (2, 32):
+        pre, post = ([learns(p, depth, r, seed, width=width) for r in rates] for p in ("pre-norm", "post-norm"))
+        lead[depth] = sum(pre) - sum(post)
+    return 0 <= lead[2] <= 1 < lead[32]
 
 
 @conclusion(
@@ -237,12 +174,10 @@ def test_pre_norm_and_deepnorm_work_at_larger_rates(place, rate, seed):
     return learns(place, 32, rate, seed)
 
 
-@conclusion("Warm-up can make a rate usable under Adam.", vary=each(depth=[16], rate=[0.01], seed=range(2, 8)), least=5)
-def test_warm_up_widens_the_rates_of_adam(depth, rate, seed):
-    def trains(warm_up):
-        return min(loss("post-norm", depth, rate, seed, 100, 32, Adam, warm_up), 9) < LEARNS
-
-    return trains(50) and not trains(0)
+@conclusion("Warm-up can make a rate usable under Adam.", vary=each(seed=range(2, 8)), least=5)
+def test_warm_up_widens_the_rates_of_adam(seed):
+    cold, warm = (learns("post-norm", 16, 0.01, seed, 100, optimizer="Adam", warm_up=ramp) for ramp in (1, 50))
+    return warm and not cold
 
 
 @conclusion(
@@ -253,10 +188,8 @@ def test_warm_up_widens_the_rates_of_adam(depth, rate, seed):
     ],
 )
 def test_a_slow_warm_up_lets_sgd_use_a_larger_rate(depth, rate, ramp, steps, seed):
-    def trains(warm_up):
-        return learns("post-norm", depth, rate, seed, steps, 32, SGD, warm_up)
-
-    return trains(ramp) and not trains(0) and not trains(60)
+    cold, fast, slow = (learns("post-norm", depth, rate, seed, steps, warm_up=w) for w in (1, 60, ramp))
+    return slow and not cold and not fast
 
 
 @conclusion(
@@ -268,4 +201,4 @@ def test_post_norm_with_smaller_branches_learns_at_once(rate, width, seed):
 
 @conclusion("at a rate three times smaller Adam needed no warm-up", vary=each(seed=[2, 3, 4]))
 def test_a_smaller_rate_needs_no_warm_up(seed):
-    return learns("post-norm", 16, 0.003, seed, 100, 32, Adam)
+    return learns("post-norm", 16, 0.003, seed, 100, optimizer="Adam")

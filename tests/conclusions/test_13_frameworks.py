@@ -4,28 +4,12 @@ import functools
 
 import numpy as np
 
-from helpers import SGD, BatchNorm, Layer, Linear, ReLU, RunningStats, Sequential, accuracy, digits, fit
+from helpers import BatchNorm, Linear, ReLU, RunningStats, Sequential, accuracy
 from tests.conclusions.conclusion import conclusion, each
+from tests.conclusions.lesson import from_lesson
+from tests.conclusions.samples import KINDS, train
 
-IMAGES, DIGITS = digits()
-PATCHES = IMAGES.reshape(-1, 4, 2, 4, 2).transpose(0, 1, 3, 2, 4).reshape(-1, 16, 4)
-TESTS = PATCHES[1000:]
-
-
-class Turn(Layer):
-    def _forward(self, x):
-        return np.swapaxes(x, 1, 2), None
-
-    def _backward(self, dy, kept):
-        return np.swapaxes(dy, 1, 2)
-
-
-class Flatten(Layer):
-    def _forward(self, x):
-        return x.reshape(len(x), -1), x.shape
-
-    def _backward(self, dy, shape):
-        return dy.reshape(shape)
+patches, Turn, Flatten = from_lesson("13", "patches", "Turn", "Flatten")
 
 
 @functools.cache
@@ -34,22 +18,18 @@ def trained(seed, steps):
     norm = BatchNorm(16, eps=1e-3, momentum=0.01)
     first, last = Linear(4, 16, rng=seed, bias=False), Linear(256, 10, rng=seed + 1, init="lecun")
     network = Sequential(first, Turn(), norm, ReLU(), Turn(), Flatten(), last)
-    fit(network, PATCHES[:1000], DIGITS[:1000], SGD(network.parameters(), 0.5), steps=steps, batch_size=50, rng=seed)
+    train(network, "SGD", 0.5, slice(1000), steps=steps, seed=seed, x=patches, batch_size=50)
     return first, norm, last
 
 
-def scores(parts, *, eps=1e-3, turned=True, mean=None, var=None):
+def scores(parts, *, eps=1e-3, channels=2, stats=None):
+    """In eval mode, of the test digits; `channels` is the axis that batch norm takes for that of the channels."""
     first, norm, last = parts
-    mean, var = norm.running_mean if mean is None else mean, norm.running_var if var is None else var
-    z = first.forward(TESTS)
-    z = np.swapaxes(z, 1, 2) if turned else z
-    z = (z - mean[:, None]) * (norm.gamma.value / np.sqrt(var + eps))[:, None] + norm.beta.value[:, None]
-    z = np.swapaxes(z, 1, 2) if turned else z
+    stats = stats or norm.stats
+    scale = norm.gamma.value / np.sqrt(stats.var + eps)
+    z = np.swapaxes(first.forward(patches[1000:]), channels, 2)
+    z = np.swapaxes((z - stats.mean) * scale + norm.beta.value, channels, 2)
     return last.forward(np.maximum(z, 0).reshape(len(z), -1))
-
-
-def right(y):
-    return accuracy(y, DIGITS[1000:])
 
 
 @conclusion(
@@ -58,11 +38,11 @@ def right(y):
 )
 def test_axis_and_eps(seed, steps):
     parts = trained(seed, steps)
-    wanted, wrong_axis, wrong_eps = scores(parts), scores(parts, turned=False), scores(parts, eps=1e-5)
-    lost = right(wanted) - right(wrong_axis)
-    off = np.abs(wrong_eps - wanted).max()
-    changed = np.sum(wrong_axis.argmax(axis=1) != scores(parts, eps=1e-5, turned=False).argmax(axis=1))
-    return bool(changed <= 10 and lost > 0.08 and abs(right(wrong_eps) - right(wanted)) < 0.01 and 0.01 < off < 0.5)
+    found = [scores(parts), scores(parts, channels=1), scores(parts, eps=1e-5), scores(parts, channels=1, eps=1e-5)]
+    right, wrong_axis, wrong_eps, _ = (accuracy(y, KINDS[1000:]) for y in found)
+    off = np.abs(found[2] - found[0]).max()
+    changed = np.sum(found[1].argmax(axis=1) != found[3].argmax(axis=1))
+    return bool(changed <= 10 and right - wrong_axis > 0.08 and abs(right - wrong_eps) < 0.01 < off < 0.5)
 
 
 @conclusion(
@@ -72,7 +52,7 @@ def test_axis_and_eps(seed, steps):
 def test_more_training(seed, batch, more):
     parts = trained(seed, 300)
     rng = np.random.default_rng(seed)
-    z = [parts[0].forward(PATCHES[rng.choice(1000, batch, replace=False)]).reshape(-1, 16) for _ in range(more)]
+    z = [parts[0].forward(patches[rng.choice(1000, batch, replace=False)]).reshape(-1, 16) for _ in range(more)]
 
     def later(momentum, unbiased, own_layer=False):
         stats = RunningStats(16, momentum=momentum, unbiased=unbiased)
@@ -82,9 +62,10 @@ def test_more_training(seed, batch, more):
             stats.update(rows)
             if own_layer:  # as the lesson's KerasBatchNorm does
                 stats.var = kept + (stats.var - kept) * (len(rows) - 1) / len(rows)
-        return scores(parts, mean=stats.mean, var=stats.var)
+        return scores(parts, stats=stats)
 
-    settings = ((0.99, True), (0.01, True), (0.01, True, True))
     keras = later(0.01, False)
-    copied, converted, own = (np.abs(later(*setting) - keras).max() for setting in settings)
+    copied, converted, own = (
+        np.abs(later(*how) - keras).max() for how in ((0.99, True), (0.01, True), (0.01, True, True))
+    )
     return bool(copied > 0.3 and 1e-4 < converted < 0.02 and copied > 20 * converted and own < 1e-9)

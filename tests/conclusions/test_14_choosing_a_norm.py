@@ -4,9 +4,12 @@ import functools
 
 import numpy as np
 
-from helpers import SGD, GroupNorm, accuracy, batch_norm, digits, fit, layer_norm, mlp, rms_norm
+from helpers import GroupNorm, batch_norm, layer_norm, mlp, rms_norm
 from tests.conclusions.conclusion import conclusion, each
+from tests.conclusions.lesson import from_lesson
+from tests.conclusions.samples import accuracy_on, train
 
+forward, look_inside, explained, fp8, int4 = from_lesson("14", "forward", "look_inside", "explained", "fp8", "int4")
 NETWORKS = each(seed=range(5), width=[32, 64, 256], samples=[128, 1024])
 
 
@@ -14,7 +17,7 @@ def patient(name, seed, width, samples):
     """Eight ReLU layers: A is healthy, the others have one change, as in the lesson."""
     rng = np.random.default_rng(seed)
     inputs = rng.normal(size=(samples, width))
-    weights = rng.normal(size=(8, width, width)) * np.sqrt(2 / width)
+    weights = rng.normal(size=(8, width, width)) * np.sqrt(2 / width) * (0.5 if name == "E" else 1)
     biases = np.zeros((8, width))
     if name == "B":
         weights[3] *= 20
@@ -22,65 +25,45 @@ def patient(name, seed, width, samples):
         biases[4, : int(0.8 * width)] = -12
     if name == "D":
         biases[2] = 12
-    if name == "E":
-        weights *= 0.5
     return inputs, weights, biases
-
-
-def look_inside(x, weights, biases, norm=lambda z: z):
-    """Size, fraction of dead units and of units always on, a column for each layer."""
-    seen = []
-    for w, b in zip(weights, biases, strict=True):
-        x = np.maximum(norm(x @ w + b), 0)
-        seen.append([np.sqrt(np.mean(x**2)), np.mean((x == 0).all(axis=0)), np.mean((x > 0).all(axis=0))])
-    return np.array(seen).T
 
 
 @conclusion("Batch norm makes patients A to E look alike", vary=NETWORKS)
 def test_batch_norm_hides_the_patients(seed, width, samples):
-    seen = [look_inside(*patient(name, seed, width, samples), lambda z: batch_norm(z).y) for name in "ABCDE"]
-    return np.ptp(seen, axis=0).max() < 0.05
+    patients = [patient(name, seed, width, samples) for name in "ABCDE"]
+    return np.ptp([look_inside(forward(*parts, lambda z: batch_norm(z).y)) for parts in patients], axis=0).max() < 0.05
 
 
 @conclusion("Layer norm still shows patient C", vary=NETWORKS)
 def test_layer_norm_shows_c(seed, width, samples):
-    dead = look_inside(*patient("C", seed, width, samples), lambda z: layer_norm(z).y)[1]
-    return int(dead.argmax()) == 4 and dead[4] > 0.3
+    dead = look_inside(forward(*patient("C", seed, width, samples), lambda z: layer_norm(z).y))[1]
+    return dead.argmax() == 4 and dead[4] > 0.3
 
 
-@conclusion("In patient D, the first layer with a symptom is the changed one", vary=NETWORKS)
-def test_the_first_symptom(seed, width, samples):
-    healthy, faulty = (look_inside(*patient(name, seed, width, samples)) for name in "AD")
-    odd = (faulty[0] > 3 * healthy[0].max()) | (faulty[1:] > 0.5).any(axis=0)
-    return int(odd.argmax()) == 2
-
-
-@conclusion("In patient D, healthy biases fix the network, and healthy weights do not", vary=NETWORKS)
-def test_the_cause(seed, width, samples):
+@conclusion(
+    "In patient D, the first layer with a symptom is the changed one; healthy biases fix the network, and healthy "
+    "weights do not",
+    vary=NETWORKS,
+)
+def test_symptom_and_cause(seed, width, samples):
     inputs, weights, biases = patient("D", seed, width, samples)
-    other = np.random.default_rng(seed + 1000).normal(size=(width, width)) * np.sqrt(2 / width)
-    with_weights = look_inside(inputs, np.concatenate([weights[:2], [other], weights[3:]]), biases)
-    with_biases = look_inside(inputs, weights, 0 * biases)
-    healthy = look_inside(*patient("A", seed, width, samples))
-    return with_weights[1].max() > 0.3 and with_biases[1].max() <= healthy[1].max()
+    other = weights.copy()
+    other[2] = np.random.default_rng(seed + 1000).normal(size=(width, width)) * np.sqrt(2 / width)
+    networks = [(weights, biases), (other, biases), (weights, 0 * biases)]
+    faulty, with_weights, healthy = (look_inside(forward(inputs, *parts)) for parts in networks)
+    odd = (faulty[0] > 3 * healthy[0].max()) | (faulty[1:] > 0.5).any(axis=0)
+    return odd.argmax() == 2 and with_weights[1].max() > 0.3 > healthy[1].max()
 
 
 @functools.cache
-def cloud(spread, seed, width, features):
-    """200 tokens whose sizes differ, and their layer norm, as flat arrays."""
+def line_and_tanh(spread, seed, width, features):
+    """What a line and the best tanh explain of the layer norm of 200 tokens whose sizes differ."""
     rng = np.random.default_rng(seed)
-    drawn = {"normal": rng.normal, "uniform": lambda size: rng.uniform(-1.7, 1.7, size), "laplace": rng.laplace}
-    draw = drawn[features]
+    draw = {"normal": rng.normal, "uniform": lambda size: rng.uniform(-1.7, 1.7, size), "laplace": rng.laplace}[
+        features
+    ]
     x = np.exp(spread * rng.normal(size=(200, 1))) * draw(size=(200, width))
-    return x.ravel(), layer_norm(x).y.ravel()
-
-
-def explained(y, curve):
-    fit = curve * (curve @ y) / (curve @ curve)
-    return 1 - np.sum((y - fit) ** 2) / np.sum((y - y.mean()) ** 2)
-
-
-def line_and_tanh(x, y):
+    x, y = x.ravel(), layer_norm(x).y.ravel()
     return explained(y, x), max(explained(y, np.tanh(a / x.std() * x)) for a in np.logspace(-2, 2, 81))
 
 
@@ -91,16 +74,16 @@ CLOUDS = {"seed": range(3), "width": [16, 64, 256], "features": ["normal", "unif
     "When the sizes of tokens differ, a tanh fits layer norm better than a line, but only moderately well",
     vary=each(spread=[0.75, 1, 1.5], **CLOUDS),
 )
-def test_a_tanh_fits_moderately(spread, seed, width, features):
-    line, tanh = line_and_tanh(*cloud(spread, seed, width, features))
-    return tanh > line + 0.05 and tanh < 0.9
+def test_a_tanh_fits_moderately(**cloud):
+    line, tanh = line_and_tanh(**cloud)
+    return line + 0.05 < tanh < 0.9
 
 
 @conclusion(
     "When all tokens have the same size, a line and a tanh fit layer norm equally well", vary=each(spread=[0], **CLOUDS)
 )
-def test_equal_sizes(spread, seed, width, features):
-    line, tanh = line_and_tanh(*cloud(spread, seed, width, features))
+def test_equal_sizes(**cloud):
+    line, tanh = line_and_tanh(**cloud)
     return abs(tanh - line) < 0.03
 
 
@@ -114,41 +97,14 @@ def test_digits_lost(mean, width, seed):
     return errors[0] > 3 * errors[1]
 
 
-def turned(optimizer, scale, seed, width):
-    """By which angle one step turns the weight of a unit before batch norm."""
-    rng = np.random.default_rng(seed)
-    x, w, target = rng.normal(size=(256, width)), scale * rng.normal(size=width), rng.normal(size=(256, 1))
-
-    def loss(w):
-        return np.mean((batch_norm((x @ w)[:, None], eps=0).y - target) ** 2)
-
-    h = 1e-5 * scale
-    gradient = np.array([(loss(w + h * e) - loss(w - h * e)) / (2 * h) for e in np.eye(width)])
-    step = 1e-3 * (gradient if optimizer == "SGD" else np.sign(gradient))  # Adam's first step
-    after = w - step
-    return np.linalg.norm(after / np.linalg.norm(after) - w / np.linalg.norm(w))
-
-
-@conclusion(
-    "Before a norm, weights 20 times too large change direction 400 times more slowly under SGD, 20 times under Adam",
-    vary=each(optimizer=["SGD", "Adam"], seed=range(3), width=[8, 32]),
-)
-def test_effective_rate(optimizer, seed, width):
-    ratio = turned(optimizer, 1, seed, width) / turned(optimizer, 20, seed, width)
-    return bool(np.isclose(ratio, 400 if optimizer == "SGD" else 20, rtol=0.05))
-
-
-IMAGES, KINDS = digits()
-PIXELS = IMAGES.reshape(-1, 64)
 NORMS = {"batch norm": "batch", "group norm": lambda width: GroupNorm(4, width)}
 
 
 def small_network(norm, batch, seed, rate):
     """Accuracy of the lesson's network after two epochs of 1000 digits."""
     model = mlp([64, 32, 32, 32, 10], NORMS[norm], rng=seed)
-    optimizer = SGD(model.parameters(), rate)
-    fit(model, PIXELS[:1000], KINDS[:1000], optimizer, steps=2000 // batch, batch_size=batch, rng=seed)
-    return accuracy(model.eval().forward(PIXELS[1000:]), KINDS[1000:])
+    train(model, "SGD", rate, slice(1000), steps=2000 // batch, seed=seed, batch_size=batch)
+    return accuracy_on(model, slice(1000, None))
 
 
 @conclusion(
@@ -156,28 +112,17 @@ def small_network(norm, batch, seed, rate):
     vary=each(batch=[2, 6, 8, 16, 32], first_seed=[0, 3]),
 )
 def test_who_is_ahead(batch, first_seed):
-    seeds = range(first_seed, first_seed + 3)
-    best = {
-        norm: max(np.mean([small_network(norm, batch, s, rate) for s in seeds]) for rate in (0.01, 0.03, 0.1, 0.3))
-        for norm in NORMS
-    }
-    lead = best["batch norm"] - best["group norm"]
+    seeds, rates = range(first_seed, first_seed + 3), (0.01, 0.03, 0.1, 0.3)
+    batch_norms, group_norms = (
+        max(np.mean([small_network(norm, batch, seed, rate) for seed in seeds]) for rate in rates) for norm in NORMS
+    )
+    lead = batch_norms - group_norms
     return bool(lead < -0.2 if batch == 2 else lead > 0.01)
 
 
 def error_of_the_others(rounded, v):
     off = np.delete(rounded(v) - v, 5, axis=1)
     return np.sqrt(np.mean(off**2) / np.mean(np.delete(v, 5, axis=1) ** 2))
-
-
-def fp8(v):
-    step = 2 ** np.maximum(np.floor(np.log2(np.abs(v) + 1e-300)) - 3, -9)
-    return np.clip(np.round(v / step) * step, -448, 448)
-
-
-def int4(v):
-    scale = np.abs(v).max() / 7
-    return np.round(v / scale) * scale
 
 
 @conclusion(

@@ -30,7 +30,6 @@ from helpers.precision import (
 
 every_variance = pytest.mark.parametrize("var", VARIANCES.values(), ids=VARIANCES)
 every_order = pytest.mark.parametrize("order", ["llama", "gemma", "pure"])
-half_formats = pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 
 
 def rows(mean, shape=(200, 256), seed=0, dtype=np.float32):
@@ -161,19 +160,12 @@ def test_variances_take_bfloat16(var):
 
 
 def test_one_pass_loses_what_the_other_four_keep():
-    error = {}
-    for mean in (100, 1000, 1e4):
-        exact = rows(mean).astype(np.float64).var(axis=-1)
-        error[mean] = {name: np.abs(var(rows(mean)) - exact) / exact for name, var in VARIANCES.items()}
-    one_pass = [np.median(error[mean]["one pass"]) for mean in error]
-    assert 1e-4 < one_pass[0] < 3e-3 and 30 < one_pass[1] / one_pass[0] < 300  # it grows with the squared mean
-    assert one_pass[2] > 3
-    assert 0.15 < (var_one_pass(rows(1e4)) < 0).mean() < 0.45
+    x = rows(1e4)
+    exact = x.astype(np.float64).var(axis=-1)
+    error = {name: np.abs(var(x) - exact) / exact for name, var in VARIANCES.items()}
+    assert np.median(error["one pass"]) > 3 and 0.15 < (var_one_pass(x) < 0).mean() < 0.45
     for name, bound in (("shifted", 3e-6), ("two pass", 3e-6), ("Chan", 1e-3), ("Welford", 3e-3)):
-        assert error[1e4][name].max() < bound
-    welford, chan = (np.median(error[1e4][name]) for name in ("Welford", "Chan"))
-    assert max(np.median(error[1e4][name]) for name in ("two pass", "shifted")) < 0.01 * welford
-    assert chan < welford < 1e-4 * one_pass[2]
+        assert error[name].max() < bound
 
 
 def test_float16_variance_overflows_without_a_shift():
