@@ -6,7 +6,7 @@ import numpy as np
 
 from ..checks import record
 from . import slips
-from .checker import _cases, _is_right, _outcome, all_exercises
+from .checker import _arguments, _cases, _is_right, _outcome, all_exercises
 
 PROBES = 3
 SUGGESTIONS = 4
@@ -62,12 +62,16 @@ class Bug:
     def __call__(self, *args, **kwargs):
         if self._probes == PROBES:
             raise RuntimeError(f"you have used {PROBES} probes: name the slip, as in bug.name('A')")
+        answer = self._slip.function(*args, **kwargs)  # a call that raises an error costs no probe
         self._probes += 1
-        return self._slip.function(*args, **kwargs)
+        return answer
 
     def __str__(self):
         rows = [f"  {letter}. {words}" for letter, words in zip("ABCD", self.suggestions, strict=False)]
-        return "\n".join([f"{self.exercise.signature} with one slip; {PROBES} probes. It is one of these:", *rows])
+        call = _cases(self.exercise)[0]
+        takes = ", ".join(f"{what} {np.shape(value)}" for what, value in _arguments(self.exercise, call.args, call.kwargs).items())
+        told = f"{self.exercise.signature} with one slip; {PROBES} probes, for example with shapes {takes}."
+        return "\n".join([f"{told} It is one of these:", *rows])
 
     def name(self, letter):
         """Say which slip it is, "A" to "D"; prints a PASS or FAIL line and returns a bool."""

@@ -450,7 +450,7 @@ def _results(node):
     items = node.elts
     for i in range(len(items)):
         left = items[:i] + items[i + 1 :]
-        yield "a result is missing", left[0] if len(left) == 1 else ast.Tuple(left, ast.Load())
+        yield "one is missing", left[0] if len(left) == 1 else ast.Tuple(left, ast.Load())
         if i and len(items) > 2:
             yield "the results stand in another order", ast.Tuple(items[i:] + items[:i], ast.Load())
         for j in range(i):

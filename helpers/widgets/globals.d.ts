@@ -80,3 +80,4 @@ declare module "*.css" {
 // A module that is evaluated twice on a page still finds what the first one keeps.
 declare var nnLoaded: Map<string, any>;
 declare var normalizationAnswers: Map<string, string | null>;
+declare var normalizationAsked: string | undefined;

@@ -289,11 +289,11 @@ ORDERS = {
         "b12 b14 a11 a15",
     ),
     "skill checks after their lessons only": (
-        cards(a1=None, b1=None, b2=KNOWN, c1=None, cp=KNOWN, d1=None, dp=None, dp2=KNOWN),
+        cards(a1=None, b1=None, b2=KNOWN, c1=None, cp=KNOWN, d1=None, dp=None, dp2=None, dp3=KNOWN),
         "b1 c1",
     ),
     "predictions after their lessons only": (cards(ap1=None, ap2=record(1, 0), ap3=record()), "ap2 ap3"),
-    "exercises after they were solved": (cards(ae1=None, ae2=DUE, ae3=WRONG, ae4=KNOWN), "ae3 ae2"),
+    "exercises after they were solved": (cards(ae1=None, ae2=DUE, ae3=WRONG, a4=DUE, a5=KNOWN), "a4 ae3 ae2"),
 }
 
 
@@ -312,7 +312,7 @@ def test_a_question_just_asked_waits_for_three_others(run):
     deck = cards(a1=None, a2=None, a3=None, a4=None, a5=None)
     turns = "[...Array(10)].reduce((asked) => [...asked, pick(v[0], asked).place], [])"
     asked = run(turns, deck)
-    assert asked[:5] == ["a1", "a2", "a3", "a4", "a1"]
+    assert asked[:6] == ["a1", "a2", "a3", "a4", "a5", "a1"]
     assert all(len(set(asked[k : k + 4])) == 4 for k in range(7))
     assert run(turns, deck[:1]) == ["a1"] * 10
 
@@ -342,6 +342,7 @@ def test_a_wrong_answer_comes_back_sooner_in_words(run):
         (wrong, TODAY, 0, "next."),
         (right, TODAY, 9, "in 14 days, on 2026-12-06."),
         (right, "2026-12-05", 9, "tomorrow, on 2026-12-06."),
+        (right, "2026-12-07", 9, "now, in Practice."),
     ):
         assert run("returnOf(...v)", *given) == f"It comes back {said}"
 

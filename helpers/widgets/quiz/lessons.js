@@ -58,6 +58,7 @@ export function returnOf(record, day, others) {
   const after = some(Math.min(BETWEEN, others), "other question");
   if (!record.right) return `It comes back ${others ? `today, after ${after} or more` : "next"}.`;
   const days = (Date.parse(record.due) - Date.parse(day)) / 86400000;
+  if (days <= 0) return "It comes back now, in Practice.";
   return `It comes back ${days === 1 ? "tomorrow" : `in ${days} days`}, on ${record.due}.`;
 }
 

@@ -9,9 +9,9 @@ import { BETWEEN, cardsOf, countsOf, follow, nameOf, returnOf, some, standing, w
 import { filing, linkTo, progressOf } from "./overview.js";
 import { ask } from "./question.js";
 
-// The cards to ask, in order: missed, due, new; what waits longest first. A prediction is first met in its lesson, before
-// the cell that answers it, and an exercise is first solved there, so neither is ever new here. The skill check of a
-// lesson is new when all its predictions are made.
+// The cards to ask, in order: missed, due, new; what waits longest first, exercises after the questions. A prediction is
+// first met in its lesson, before the cell that answers it, and an exercise is first solved there, so neither is ever new
+// here. The skill check of a lesson is new when more than half of its predictions are made: some stand in optional parts.
 /** @param {AnsweredCard[]} cards @param {string} day */
 export function toAsk(cards, day) {
   /** @param {string} name */
@@ -19,11 +19,18 @@ export function toAsk(cards, day) {
   /** @param {AnsweredCard} a @param {AnsweredCard} b */
   const longest = (a, b) => (a.record?.due ?? "").localeCompare(b.record?.due ?? "");
   const begun = begunOf(cards);
-  const left = new Set(are("new").flatMap(({ lesson, question }) => (question.kind === "prediction" ? lesson : [])));
+  /** @param {string} lesson */
+  const isMostlyDone = (lesson) => {
+    const guesses = cards.filter((card) => card.lesson === lesson && card.question.kind === "prediction");
+    return 2 * guesses.filter(({ record }) => record).length >= guesses.length;
+  };
   const fresh = are("new").filter(({ lesson, question }) => {
-    return question.kind === "check" && begun.has(lesson) && !left.has(lesson);
+    return question.kind === "check" && begun.has(lesson) && isMostlyDone(lesson);
   });
-  return [...are("missed").sort(longest), ...are("due").sort(longest), ...fresh];
+  const back = [...are("missed").sort(longest), ...are("due").sort(longest)];
+  /** @param {AnsweredCard} card */
+  const isExercise = ({ question }) => question.kind === "exercise";
+  return [...back.filter((card) => !isExercise(card)), ...back.filter(isExercise), ...fresh];
 }
 
 // The lessons with an answer.
@@ -41,22 +48,25 @@ export function todayInWords(cards, day) {
   return `Today: ${missed} missed, ${due} due, ${queue.length - missed - due} new; about ${some(minutes, "minute")}.`;
 }
 
-// The first card that is not among the last ones asked.
+// The first card that was not asked yet today, then the first that is not among the last ones asked.
 /** @param {AnsweredCard[]} cards @param {string[]} asked */
-export const pick = (cards, asked) => cards.find(({ place }) => !asked.slice(-BETWEEN).includes(place)) ?? cards[0];
+export const pick = (cards, asked) =>
+  cards.find(({ place }) => !asked.includes(place)) ??
+  cards.find(({ place }) => !asked.slice(-BETWEEN).includes(place)) ??
+  cards[0];
 
 // What is said where nothing is to be asked.
 /** @param {AnsweredCard[]} cards @param {string} day */
 export function doneFor(cards, day) {
   const days = cards.flatMap(({ record }) => (record && standing(record, day) === "known" ? record.due : [])).sort();
   const begun = begunOf(cards);
-  const waiting = cards.some(({ lesson, record }) => !record && (begun.has(lesson) || !begun.size));
-  const guess = waiting
-    ? " Predictions and exercises that are left, and then the skill check, are in their lessons."
-    : "";
+  if (!begun.size) return "There is nothing to ask yet. What you guess and solve in a lesson comes back here later.";
+  const waiting = cards.some(({ lesson, record }) => !record && begun.has(lesson));
+  const guess = waiting ? " More predictions, exercises and skill checks are in their lessons." : "";
   if (!days.length) return `There is nothing to ask yet.${guess}`;
   const then = days.filter((due) => due === days[0]).length;
-  return `There is nothing to ask today. The next ${some(then, "question")} will be due on ${days[0]}.${guess}`;
+  const next = then === 1 ? "question" : `${then} questions`;
+  return `There is nothing to ask today. The next ${next} will be due on ${days[0]}.${guess}`;
 }
 
 // Why a card is asked, in words.
@@ -149,6 +159,7 @@ function render({ model, el }) {
     const card = pick(queue, asked);
     asked.push(card.place);
     const kind = card.question.kind;
+    if (kind === "exercise") globalThis.normalizationAsked = card.place; // a pass counts: solved.js
     const what = kind === "check" ? "" : `${kind === "exercise" ? "an" : "a"} ${kind}, `;
     source.replaceChildren(linkOf(card), `: ${what}${reasonFor(card, today())}; `, notesOf(card));
     // To go on from a right answer, Enter is enough.

@@ -1,4 +1,5 @@
-// Keeps that an exercise has passed, as the answer to its question, and says when it comes back.
+// Keeps that an exercise has passed, as the answer to its question, and says when it comes back. Later passes count when
+// Practice asks for it: running all cells of a lesson again is not writing it from memory.
 
 import { answer, load, parse, placeOf, today } from "../answers.js";
 import { widget } from "../dress.js";
@@ -11,7 +12,8 @@ function render({ model, el }) {
   if (!question.key) return;
   const place = placeOf(model.get("lesson"), question.key);
   const before = parse(load(place), question);
-  if (!before || before.at < model.get("at")) answer(place, question, question.right);
+  const isAsked = globalThis.normalizationAsked === place;
+  if (!before || (isAsked && before.at < model.get("at"))) answer(place, question, question.right);
   const record = parse(load(place), question);
   el.classList.add("quiz");
   if (record) el.append(make("p", "practice-again", `Solved. ${returnOf(record, today(), 0)}`));
