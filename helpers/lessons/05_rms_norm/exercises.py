@@ -92,9 +92,11 @@ def my_rms_norm_llama_order(x, gamma, eps=1e-6):
         "gamma * normalized.astype(np.float16) -> (gamma * normalized).astype(np.float16)": (
             "you multiplied by gamma in float32 and cast once at the end, as Gemma does; LLaMA casts first"
         ),
-        ("x.astype(np.float32) -> x", "(x32 * x32) -> (x * x).astype(np.float32)"): (
-            "you squared in float16, where the square of 300 is infinite and that of 0.0001 is 0; cast x up first"
-        ),
+        (
+            "x.astype(np.float32) -> x",
+            "x.astype(np.float32) -> x\nnp.float32(eps) -> eps",
+            "(x32 * x32) -> (x * x).astype(np.float32)",
+        ): ("you squared in float16, where the square of 300 is infinite and that of 0.0001 is 0; cast x up first"),
         "x32 / np.sqrt(mean_square + np.float32(eps)) -> x / np.sqrt(mean_square + eps).astype(np.float16)": (
             "you cast the root mean square to float16; divide in float32, then cast the normalized vector"
         ),
