@@ -133,6 +133,14 @@ def test_one_step_makes_images_alike_under_post_norm(width, depth, seed):
     return pre < 0.95 and post > 0.99
 
 
+@conclusion("even five times the rate leaves", vary=each(width=[32, 128], seed=range(4)))
+def test_a_larger_gradient_is_not_all(width, seed):
+    pre, post = (
+        1 - alike_after_a_step(place, rate, seed, width, 32) for place, rate in (("pre-norm", 0.5), ("post-norm", 0.1))
+    )
+    return bool(pre > 3 * post)
+
+
 @conclusion(
     "Clipping makes SGD's first step shorter, and the images less alike after it. Adam undoes clipping.",
     vary=each(width=[32, 128], depth=[16, 32], seed=range(4)),

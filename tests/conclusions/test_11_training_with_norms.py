@@ -64,6 +64,11 @@ def test_without_a_norm_large_gains_only_had_the_wrong_rate(gain, trains, seed):
     return (over_decades(None, gain, seed).max() > 0.4) == trains
 
 
+@conclusion("gain 0.3 trains at rate 0.3 or 0.5", vary=each(seed=range(8)))
+def test_between_the_decades_gain_a_third_trains(seed):
+    return max(on_digits(None, depth=3, gain=10**-0.5, lr=lr, seed=seed) for lr in (0.3, 0.5)) > 0.4
+
+
 @conclusion(
     "With patience gain 0.3 trains at rate 0.1, and gain 0.03 does not in ten times as many steps.",
     vary=each(gain=[0.3, 0.03], seed=[0, 1, 2]),
