@@ -190,7 +190,7 @@ def test_a_cover_lasts_until_the_guess_and_reload(visit):
 def test_notes_are_kept_like_answers_above_a_folded_model_answer(visit):
     page, note = visit(f"{LESSON}.html"), 'Both subtract a mean.\nOne asks "the others" </textarea>'
     assert page.locator("#your-notes details").get_attribute("open") is None
-    assert "double-click" not in page.inner_text("#your-notes")
+    assert "press Enter" not in page.inner_text("#your-notes")
     page.get_by_label("Your answer").fill("Both")
     other = page.context.new_page()
     other.goto(page.url)
