@@ -4,10 +4,10 @@ import functools
 
 import numpy as np
 
-from helpers import GroupNorm, batch_norm, layer_norm, mlp, rms_norm
+from helpers import SGD, GroupNorm, batch_norm, cross_entropy, layer_norm, mlp, rms_norm
 from tests.conclusions.conclusion import conclusion, each
 from tests.conclusions.lesson import from_lesson
-from tests.conclusions.samples import accuracy_on, train
+from tests.conclusions.samples import KINDS, PIXELS, accuracy_on, train
 
 forward, look_inside, explained, fp8, int4 = from_lesson("14", "forward", "look_inside", "explained", "fp8", "int4")
 NETWORKS = each(seed=range(5), width=[32, 64, 256], samples=[128, 1024])
@@ -118,6 +118,26 @@ def test_who_is_ahead(batch, first_seed):
     )
     lead = batch_norms - group_norms
     return bool(lead < -0.2 if batch == 2 else lead > 0.01)
+
+
+@conclusion(
+    "a batch of 16 as eight passes of 2 costs batch norm more than 30 points, and group norm nothing",
+    vary=each(rate=[0.1, 0.3], seed=range(3)),
+)
+def test_two_at_a_time(rate, seed):
+    found = {}
+    for norm, at_once in ((norm, n) for norm in NORMS for n in (2, 16)):
+        model = mlp([64, 32, 32, 32, 10], NORMS[norm], rng=seed)
+        optimizer = SGD(model.parameters(), rate)
+        rng = np.random.default_rng(seed)
+        for chosen in np.concatenate([rng.permutation(1000) for _ in range(2)]).reshape(-1, 16):
+            model.zero_grad()
+            for rows in np.split(chosen, 16 // at_once):
+                model.backward(cross_entropy(model.forward(PIXELS[rows]), KINDS[rows]).dlogits * at_once / 16)
+            optimizer.step()
+        found[norm, at_once] = accuracy_on(model.eval(), slice(1000, None))
+    lost = {norm: found[norm, 16] - found[norm, 2] for norm in NORMS}
+    return bool(lost["batch norm"] > 0.3 and abs(lost["group norm"]) < 0.01)
 
 
 def error_of_the_others(rounded, v):
