@@ -70,8 +70,8 @@ class Bug:
         rows = [f"  {letter}. {words}" for letter, words in zip("ABCD", self.suggestions, strict=False)]
         call = _cases(self.exercise)[0]
         takes = ", ".join(f"{what} {np.shape(value)}" for what, value in _arguments(self.exercise, call.args, call.kwargs).items())
-        told = f"{self.exercise.signature} with one slip; {PROBES} probes, for example with shapes {takes}."
-        return "\n".join([f"{told} It is one of these:", *rows])
+        told = f"{PROBES} probes, for example with shapes {takes}. It is one of these:"
+        return "\n".join([f"{self.exercise.signature} with one slip.", told, *rows])
 
     def name(self, letter):
         """Say which slip it is, "A" to "D"; prints a PASS or FAIL line and returns a bool."""

@@ -114,7 +114,7 @@ def test_a_closed_part_opens_by_a_link_and_on_paper_with_its_explorer_alive(visi
     )
     before = caption.inner_text()
     control.press(control.evaluate(STEPS)[0][0])
-    assert caption.inner_text() != before
+    page.wait_for_function("([e, before]) => e.innerText != before", arg=[caption.element_handle(), before])
     paper = visit(f"{LESSON}.html#{name}")
     assert paper.locator("details.deeper[open]").count() == 1
     paper.pdf()
@@ -159,7 +159,7 @@ def test_a_finger_moves_every_handle_turns_space_sideways_and_else_scrolls(visit
             assert len(seen) > 1, f"{lesson.stem}: it does not follow"
             assert move(0, -150, picture if knob else held, 0.01)[0], f"{lesson.stem}: the page does not scroll"
             found += 1
-    assert found >= 13
+    assert found >= 12
 
 
 # ------------------------------------------------------------------------------------------------ questions
