@@ -64,11 +64,6 @@ def test_a_folder_without_pyodide_is_named(tmp_path):
         lite.read_lock(tmp_path)
 
 
-def test_a_lesson_with_seaborn_downloads_more():
-    with_seaborn, without = ([{"cell_type": "code", "source": code}] for code in ("import seaborn", "x = 1"))
-    assert lite.megabytes({"cells": with_seaborn}) > lite.megabytes({"cells": without})
-
-
 def test_the_kernel_is_prepared_by_a_program(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
