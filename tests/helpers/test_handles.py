@@ -106,6 +106,9 @@ def test_from_every_side_everything_stays_in_the_panel(view):
         x, y, _ = project(panel, *cloud)
         left, top, width, height = panel["box"]
         assert left < x.min() and x.max() < left + width and top < y.min() and y.max() < top + height
+        space = panel["space"]
+        _, ends, _ = project(panel, *(np.array(space["center"])[:, None] + space["radius"] * np.eye(3)))
+        assert top + 20 <= ends.min(), "room for the names of the axes"
 
 
 @pytest.mark.parametrize(

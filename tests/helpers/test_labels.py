@@ -63,6 +63,11 @@ def test_many_labels_at_an_edge_stay_inside(end, edge):
     assert sorted(np.diff(sorted(found)).round(6)) == [LINE_HEIGHT] * 5
 
 
+def test_beyond_the_panel_is_worse_than_on_a_label():
+    on_a_label = labels._hits(SQUARE, (100, 160, 50), [(159, 200, 50)], np.zeros((0, 5)))
+    assert 0 < on_a_label < labels._hits(SQUARE, (300, 331, 50), [], np.zeros((0, 5)))
+
+
 def test_a_label_keeps_off_lines_arrows_and_handles():
     ((_, dy),) = placed(points(2, 5, label="dot"), text(5, 5, "words"), bars([0, 1], 1), *levels(0))
     assert 7 <= abs(dy) <= 12
