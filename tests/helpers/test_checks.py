@@ -81,6 +81,7 @@ CLOSE = [
     (result, 1.0, "FAIL: value is Normalized(y, mean, var), expected one array; pick a field, for example .y"),
     ([True], 1.0, "FAIL: value is bool, expected float64: True/False is not a number here"),
     (range(10**12), 0, f"FAIL: {HUGE}"),
+    ([[[[[range(10**8)]]]]], 0, f"FAIL: {HUGE}"),
     (1.0, 1.0, -1, f"FAIL: tol is -1, {TOL}"),
     (1.0, 1.0, "1e-6", "FAIL: tol is a str, expected a number"),
 ]
@@ -158,6 +159,7 @@ def test_a_value_of_the_maximal_size_is_compared(monkeypatch):
     [
         (2 / 3, 1e-3, "0.667"),
         (2 / 3, 0, "0.666666666667"),
+        (2 / 3, 1e-20, "0.666666666666667"),
         (0.3749996, 1e-2, "0.38"),  # 0.375 to four more digits
         (0.374996, 1e-2, "0.37"),
         (123456789012345.0, 1e-20, "123456789012345.0"),
@@ -368,3 +370,8 @@ def test_outside_a_notebook_nothing_is_hidden_and_no_cell_counts(capsys, monkeyp
     assert checks._cell_number() is None
     checks.record("name", None, "write it")
     assert line(capsys) == "TODO - name: write it"
+
+
+def test_an_error_that_cannot_be_shown_is_named():
+    unshown = type("Unshown", (Exception,), {"__str__": lambda self: 1 / 0})
+    assert [checks.explain(error) for error in (unshown(), KeyError())] == ["Unshown", "KeyError"]

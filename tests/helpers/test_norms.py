@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
@@ -27,8 +27,6 @@ from helpers.norms import (
     weight_standardization,
 )
 from tests.shared import draw
-
-few = settings(max_examples=20)
 
 
 # Each norm as a function of x alone, and, coded apart from it, the number of the statistic group of
@@ -280,7 +278,6 @@ def test_weight_norm_keeps_its_axis(axis, others):
         assert np.ptp(ratio.take(k, axis=axis)) < 1e-12 and ratio.take(k, axis=axis).min() > 0
 
 
-@few
 @given(st.floats(1e-3, 1e3), st.floats(-10, 10))
 def test_weight_norm_ignores_the_length_of_v_and_the_shape_of_g(scale, g):
     v = draw((3, 4))
@@ -366,7 +363,6 @@ def test_linear_algebra_keeps_dtype_except_float16(dtype, used):
     assert_array_equal(w, np.diag([3, 1]))
 
 
-@few
 @given(arrays(np.float64, (4, 3), elements=st.floats(0.1, 10)), st.sampled_from([-1, 1]))
 def test_spectral_norm_leaves_singular_value_one(w, sign):
     result = spectral_norm((sign * w).reshape(4, 3, 1))
