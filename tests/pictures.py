@@ -14,9 +14,7 @@ from PIL import Image
 
 from helpers.widgets.explorer.layout import x_to_pixels, y_to_pixels
 from tests.shared import ROOT, decode_frames
-
-WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
-WIDGET_STATE = "application/vnd.jupyter.widget-state+json"
+from tools.author.record import VIEW, WIDGET_STATE
 
 # Another matplotlib than that of requirements.lock, or another system, may draw other pixels.
 SAME_PIXELS = f"matplotlib=={matplotlib.__version__} " in (ROOT / "requirements.lock").read_text(encoding="utf-8") and (
@@ -35,9 +33,9 @@ def pictures_in(notebook):
     """The pictures that a notebook stores, in its order."""
     models = notebook.metadata.get("widgets", {}).get(WIDGET_STATE, {}).get("state", {})
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
-    views = [output.data for output in outputs if WIDGET_VIEW in output.get("data", {})]
+    views = [output.data for output in outputs if VIEW in output.get("data", {})]
     stages = []
-    for model in shown_by([view[WIDGET_VIEW]["model_id"] for view in views], models):
+    for model in shown_by([view[VIEW]["model_id"] for view in views], models):
         if "captions" in model["state"]:
             blocks = {tuple(b["path"]): base64.b64decode(b["data"]) for b in model["buffers"]}
             data = [blocks["data", k] for k in range(len(model["state"]["data"]))]

@@ -12,6 +12,7 @@ import nbformat
 import numpy as np
 import pytest
 
+from helpers import checks
 from tools.author.record import without_measured  # noqa: F401 - tests take it from here
 from tools.lessons import Lesson, is_hidden  # noqa: F401 - tests take is_hidden from here
 
@@ -58,6 +59,23 @@ def run_lesson(path):
         if last is not None:
             shown.append(eval(compile(ast.Expression(last.value), str(path), "eval"), namespace))
     return shown
+
+
+def draw(shape, seed=0, dtype=np.float64):
+    """Random numbers around 1, for tests that compute."""
+    return np.random.default_rng(seed).normal(1.0, 2.0, shape).astype(dtype)
+
+
+def relative_error(got, expected):
+    return np.linalg.norm(got - expected) / np.linalg.norm(expected)
+
+
+def only_line(capsys):
+    """The only line that a check has printed, its rows joined again."""
+    text = capsys.readouterr().out.replace("\n" + checks.INDENT, " ")
+    assert text.endswith("\n") and text.count("\n") == 1, f"not exactly one line: {text!r}"
+    assert len(text) <= checks.LONGEST_LINE + 1
+    return text[:-1]
 
 
 def decode_frames(spec, data):

@@ -284,6 +284,14 @@ def open_alive(page, opening, widget=STAGE):
         wait_until_alive(page)
 
 
+def run_all(page):
+    """Run all cells of the notebook; the prompts are emptied first, and that of a cell that has run has a number."""
+    page.evaluate("document.querySelectorAll('.jp-InputPrompt').forEach((e) => e.textContent = '')")
+    page.evaluate("jupyterapp.commands.execute('notebook:run-all-cells')")
+    prompts = "[...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')]"
+    page.wait_for_function(f"() => {prompts}.at(-1).textContent.match(/\\d/)", timeout=90_000)
+
+
 def open_closed_parts(page):
     """What JupyterLab hides below a heading is shown, by the buttons "+ 7 cells hidden"."""
     while page.locator(".jp-showHiddenCellsButton").count():

@@ -1,4 +1,4 @@
-"""Handles, the play button and panels in space: on a plain page, on a page of the site, and in JupyterLab."""
+"""Handles, the play button and panels in space: on a plain page, and on a page of the site."""
 
 import json
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from helpers import Explorer, Panel, Panel3D, handle, lines, points3, surface3
-from tests.browser.conftest import PHONE, ROOT, open_alive, serious, settle, swipe
+from tests.browser.conftest import ROOT, serious, settle
 from tests.browser.test_marks_in_browser import choices, open_stages
 
 KNOB, CAPTION = ".handle .knob", ".explorer-caption"
@@ -60,17 +60,6 @@ def test_after_a_drag_picture_and_slider_agree(page):
         (x, y), seen, caption = found[index]
         drag(page, middle(page, 0), (x + 9, y - 7))  # nearer to this place than to any other
         assert (page.inner_text(CAPTION), page.evaluate(SEEN)) == (caption, seen)
-
-
-def test_a_finger_drags_without_scrolling_a_long_page(browser):
-    page = browser.new_page(**PHONE)
-    open_stages(page, [two()], 390)
-    page.evaluate("document.body.style.padding = '900px 0'; scrollTo(0, 700)")
-    for right, down in ((90, -120), (-90, 120)):
-        before = page.inner_text(CAPTION)
-        assert swipe(page, *middle(page, 0), right, down) == [False, False]
-        assert page.inner_text(CAPTION) != before
-    page.close()
 
 
 def test_keys_move_a_focused_handle_audibly(page):
@@ -170,22 +159,3 @@ def test_any_press_stops_it_and_with_reduced_motion_it_is_a_step(hosted):
         settle(page)
         assert page.inner_text(CAPTION).startswith(expected)
     assert serious(page, "main") == []
-
-
-NOTEBOOK = """
-from helpers import Explorer, handle
-Explorer({"a": [1, 2, 3]}, lambda a: [handle(a, a, moves="a")], lambda a: f"a is {a}", play="a")"""
-
-
-def test_in_jupyterlab_handle_and_slider_follow_each_other(lab, page):
-    lab.write("handle.ipynb", NOTEBOOK)
-    open_alive(page, lambda: page.goto(lab.url("handle.ipynb")), ".explorer-stage .handle")
-    page.wait_for_selector(".explorer-play")
-    x, y = middle(page, 0)
-    drag(page, (x, y), (x + 5000, y - 5000))
-    page.wait_for_function("document.querySelector('.explorer-caption').textContent == 'a is 3'", timeout=5000)
-    assert page.inner_text(".explorer .widget-readout") == "3"
-    page.focus(".explorer .noUi-handle")
-    press(page, "Home")
-    page.wait_for_function("document.querySelector('.explorer .handle').getAttribute('aria-valuenow') == '0'")
-    assert page.get_attribute(".explorer .noUi-handle", "aria-valuetext") == "1"

@@ -8,6 +8,7 @@ from tests.browser.conftest import (
     move_every_control,
     open_alive,
     open_closed_parts,
+    run_all,
     serious,
     wait_until_alive,
     worst_contrast,
@@ -57,13 +58,8 @@ def open_next(desk, lab, name):
     open_closed_parts(desk)
 
 
-def run_all(page):
-    page.evaluate("document.querySelectorAll('.jp-InputPrompt').forEach((e) => e.textContent = '')")
-    page.evaluate("jupyterapp.commands.execute('notebook:run-all-cells')")
-    page.wait_for_function(
-        "() => [...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')].at(-1).textContent.match(/\\d/)",
-        timeout=90_000,
-    )
+def run_and_read(page):
+    run_all(page)
     errors = page.query_selector_all("[data-mime-type$='jupyter.error'], [data-mime-type$='jupyter.stderr']")
     assert [error.inner_text()[:300] for error in errors] == []
     summary = page.query_selector_all(".jp-CodeCell .jp-OutputArea-output")[-1].inner_text()
@@ -81,7 +77,7 @@ def test_a_trusted_lesson_works_as_it_promises(lab, desk, lesson):
     assert_controls_beside_pictures(desk)
     desk.set_viewport_size({"width": 1200, "height": 1000})
     if lesson in EXAMPLES:
-        run_all(desk)
+        run_and_read(desk)
         wait_until_alive(desk)
         assert move_every_control(desk) >= 1
     assert desk.errors == []

@@ -2,7 +2,7 @@
 
 import json
 
-from tests.browser.conftest import open_alive
+from tests.browser.conftest import open_alive, run_all
 from tests.shared import unpack
 
 SOURCES = [
@@ -34,14 +34,6 @@ def test_code_is_stored_and_loaded_once_for_views_before_and_after_runs(lab, pag
         alive = json.dumps([2 * notebooks, notebooks * questions]).replace(" ", "")
         page.wait_for_function(f"(alive) => JSON.stringify({ALIVE}) == alive", arg=alive)
 
-    def run_all():
-        page.evaluate("document.querySelectorAll('.jp-InputPrompt').forEach((e) => e.textContent = '')")
-        page.click("li.lm-MenuBar-item:has-text('Run')")
-        page.click("li[data-command='runmenu:run-all']")
-        prompts = "[...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')]"
-        page.wait_for_function(f"() => {prompts}.at(-1).textContent.match(/\\d/)")
-        wait_for()
-
     open_alive(page, lambda: page.goto(lab.url("one.ipynb")))
     wait_for()
     page.focus(".explorer .noUi-handle")
@@ -49,13 +41,15 @@ def test_code_is_stored_and_loaded_once_for_views_before_and_after_runs(lab, pag
     captions = "[...document.querySelectorAll('.explorer-caption')]"
     page.wait_for_function(f"{captions}.every((e) => e.textContent == 'n is 2')", timeout=5000)
     assert len(set(page.evaluate(f"{captions}.map((e) => e.id)"))) == 2
-    run_all()
+    run_all(page)
+    wait_for()
     page.click("li.lm-MenuBar-item:has-text('Kernel')")
     page.click("li[data-command='kernelmenu:restart']")
     page.click(".jp-Dialog button.jp-mod-accept")
     page.wait_for_timeout(1000)
     wait_for()  # what was drawn stays
-    run_all()
+    run_all(page)
+    wait_for()
     page.dblclick(".jp-DirListing-item:has-text('two.ipynb')")
     wait_for(notebooks=2)
     assert page.evaluate(LOADED) == [2, 1], "the same code is loaded once a page"

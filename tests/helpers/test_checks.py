@@ -13,12 +13,7 @@ from hypothesis import strategies as st
 from helpers import checks
 from helpers.checks import check_all, check_between, check_close, check_raises, check_true, not_counted, summary
 from helpers.notebook import hide_check_values
-
-
-@pytest.fixture(autouse=True)
-def empty_registry(monkeypatch):
-    monkeypatch.setattr(checks, "_results", {})
-    monkeypatch.setattr(checks, "_not_counted", 0)
+from tests.shared import only_line as line
 
 
 @pytest.fixture
@@ -29,25 +24,9 @@ def cell(monkeypatch):
     return shell
 
 
-def line(capsys):
-    """The only line that was printed, its rows joined again."""
-    text = capsys.readouterr().out.replace("\n" + checks.INDENT, " ")
-    assert text.endswith("\n") and text.count("\n") == 1, f"not exactly one line: {text!r}"
-    return text[:-1]
-
-
 class Strange:
     def __array__(self, dtype=None, copy=None):
         raise RuntimeError("use .detach() first")
-
-
-class Fragile:
-    def __getattr__(self, name):
-        raise OSError("do not touch")
-
-
-def nest(value, depth):
-    return [nest(value, depth - 1)] if depth else value
 
 
 grid = np.arange(12.0).reshape(3, 4)
@@ -71,73 +50,52 @@ CLOSE = [
     (np.float16(0.1), 0.1, 1e-3, "PASS: 0.1"),
     (-1e-17, 0, "PASS: 0.0"),
     (0.125 + 1e-12, 0.125, 1e-2, "PASS: 0.12"),
-    (123456.7891, 123456.7891, "PASS: 123457.0"),
-    (nan, nan, "PASS: NaN"),
-    (-inf, -inf, "PASS: -inf"),
     (0.123456 + 0.234567j, 0.123456 + 0.234567j, 1e-2, "PASS: 0.12+0.23j"),
     (True, True, "PASS: True"),
     (2**64 - 1, 2**64 - 1, "PASS: 18446744073709551615"),
-    (-(2**63), -(2**63), "PASS: -9223372036854775808"),
     ([nan, inf, -1e-17], [nan, inf, 0], "PASS: [NaN, inf, 0.0]"),
-    ((0.5, 1.5), [0.5, 1.5], "PASS: [0.5, 1.5]"),
     (np.ones((1, 2, 1)), np.ones((1, 2, 1)), "PASS: 2 values match, shape (1, 2, 1)"),
-    ([[0.123456], [0.5]], [[0.123456], [0.5]], 1e-2, "PASS: [[0.12], [0.5]]"),
     ([[1, 2, 3], [4, 5, 6]], [[1, 2, 3], [4, 5, 6]], "PASS: [[1, 2, 3], [4, 5, 6]]"),
-    (range(7), range(7), "PASS: 7 values match, shape (7,)"),
     (grid, grid, "PASS: 12 values match, shape (3, 4)"),
     ([0.123456, 0.123456], 0.123456, 1e-2, "PASS: all 2 values are 0.12, shape (2,)"),
     (1.0012, 1.0, 1e-3 / 2, "FAIL: got 1.0012, expected 1.0, difference 0.0012"),
-    (1.0, 0.123456789, 1e-2, "FAIL: got 1.0, expected 0.1235, difference 0.877"),
     (1 / 3, 1, 0, "FAIL: got 0.33333333333333, expected 1, difference 0.667"),
     (nan, 1.0, "FAIL: got NaN, expected 1.0"),
     (1 + 1j, 1 - 1j, "FAIL: got 1.0+1.0j, expected 1.0-1.0j, difference 2.0"),
     (2**53 + 1, 2**53, 0, "FAIL: got 9007199254740993, expected 9007199254740992, difference 0.0"),
     (grid + (grid > 9), grid, f"FAIL: at [2, 2] got 11.0, expected 10.0; 2 of 12 values {WRONG} 1.0"),
     (
-        [1.0, nan, 2.0],
-        [1.0, 2, 2.5],
-        "FAIL: at [1] got NaN, expected 2.0; 2 of 3 values wrong, 1 NaN, largest difference 0.5",
-    ),
-    (
         [nan, inf, 1e308],
         [1.0, -inf, -1e308],
         "FAIL: at [0] got NaN, expected 1.0; 3 of 3 values wrong, 1 NaN, 1 infinite",
     ),
     (np.ones((3, 1)), np.ones(3), "FAIL: value has shape (3, 1), expected (3,)"),
-    (1.0, [1.0], "FAIL: value has shape (), expected (1,)"),
     ([], [], "FAIL: value has shape (0,): there is nothing to compare"),
     (None, 1.0, "FAIL: value is None; does the function return something?"),
     (1.0, None, "FAIL: expected is None"),
     ("1", 1, f"FAIL: value is a str, {NUMBERS}"),
     ([[1], [1, 2]], 1, f"FAIL: value is a list of length 2 {NO_ARRAY}: its rows differ in length"),
     (Strange(), 1, f"FAIL: value is a Strange {NO_ARRAY}: {DETACH}"),
-    (2**64, 2**64, f"FAIL: value is an int of more than 64 bits, {NUMBERS}"),
     (-(2**63) - 1, 0, f"FAIL: value is an int of more than 64 bits, {NUMBERS}"),
-    (np.array([None]), 1.0, f"FAIL: value is an array of object with shape (1,), {NUMBERS}"),
     (masked, 1.0, "FAIL: value is a masked array; compare x.compressed() or x.filled(...) instead"),
     (result, 1.0, "FAIL: value is Normalized(y, mean, var), expected one array; pick a field, for example .y"),
     ([True], 1.0, "FAIL: value is bool, expected float64: True/False is not a number here"),
     (range(10**12), 0, f"FAIL: {HUGE}"),
-    (nest(range(10**8), 63), 0, f"FAIL: {HUGE}"),  # as deep as an array can be
+    ([[[[[range(10**8)]]]]], 0, f"FAIL: {HUGE}"),
     (1.0, 1.0, -1, f"FAIL: tol is -1, {TOL}"),
-    (1.0, 2.0, inf, f"FAIL: tol is inf, {TOL}"),
     (1.0, 1.0, "1e-6", "FAIL: tol is a str, expected a number"),
 ]
 TRUE = [
     *((condition, "PASS") for condition in (True, np.True_, np.array(True), np.array([[True]]), np.all([1, 2]))),
     (np.False_, "FAIL: the condition is False"),
-    (np.array([False]), "FAIL: the condition is False"),
     (np.array([True, False]), "FAIL: got 2 conditions, 1 of them False, expected one; use np.all(...)"),
     (np.ones(3), f"FAIL: got an array of float64 with shape (3,), {COMPARE_IT}"),
     (None, f"FAIL: got None, {COMPARE_IT}"),
     (2**64 - 1, f"FAIL: got an int, {COMPARE_IT}"),
-    (-(2**63), f"FAIL: got an int, {COMPARE_IT}"),
-    (OSError(), f"FAIL: got an OSError, {COMPARE_IT}"),
     (np.ma.masked_array([True]), f"FAIL: got a masked array with shape (1,), {COMPARE_IT}"),
     (lambda: True, f"FAIL: got a function, {NOT_BOOL}; call it"),
     (np.ndarray, f"FAIL: got the class ndarray, {NOT_BOOL}; call it"),
     (Strange(), f"FAIL: could not be compared ({DETACH})"),
-    (Fragile(), "FAIL: could not be compared (OSError: do not touch)"),
 ]
 BETWEEN = [
     (0.5, 0, 1, "PASS: 0.5, between 0 and 1"),
@@ -146,15 +104,10 @@ BETWEEN = [
     (2.0, -inf, 3, "PASS: 2, at most 3"),
     (-0.5, -(2**0.5), -0.0, "PASS: -0.5, between -1.41421 and 0"),
     (-0.0, -1, 1, "PASS: 0, between -1 and 1"),
-    (1e6, 0, 1e7, "PASS: 1e+06, between 0 and 1e+07"),
-    (0.1, 0.1, 0.1, "PASS: 0.1, between 0.1 and 0.1"),
     (65504.25, 0, 1e6, "PASS: 65504, between 0 and 1e+06"),
-    (999.5, 0, 1e6, "PASS: 1000, between 0 and 1e+06"),
-    (1234567.0, 0, 1e7, "PASS: 1.23e+06, between 0 and 1e+07"),
     (1234567, 0, 1e7, "PASS: 1234567, between 0 and 1e+07"),
     # with three digits it would seem to lie outside
     (0.9996, 0, 0.9999, "PASS: 0.9996, between 0 and 0.9999"),
-    (1234.4, 1234.2, 2000, "PASS: 1234.4, between 1234.2 and 2000"),
     (2 / 3, 0, 2 / 3, "PASS: 0.666667, between 0 and 0.666667"),
     # compared as float16, where all three are equal
     (np.float16([0.1]), 0.099978, 0.099979, "PASS: 0.0999756, between 0.099978 and 0.099979"),
@@ -165,7 +118,6 @@ BETWEEN = [
     ([0.5, 2, 3], 0, 1, "FAIL: at [1] got 2.0, expected between 0 and 1; 2 of 3 values wrong"),
     (0.5, 1, 0, f"FAIL: the bounds are 1 and 0, {BOUNDS}"),
     (0.5, -inf, inf, f"FAIL: the bounds are -inf and inf, {BOUNDS}"),
-    (0.5, None, 1, "FAIL: low is None, expected a number"),
     (0.5, False, 1, "FAIL: low is False, expected a number"),
     (None, 0, 1, "FAIL: value is None; does the function return something?"),
     (0.5, 0, nan, "FAIL: high is a float, expected a number"),
@@ -178,12 +130,9 @@ RAISES = [
     ((KeyError, TypeError), sorted, 3, "PASS: raised TypeError"),
     (TypeError, {}.__getitem__, "x", "FAIL: raised KeyError: 'x', expected TypeError"),
     (ValueError, int, "1", "FAIL: nothing was raised, expected ValueError"),
-    ((KeyError, TypeError), int, "1", "FAIL: nothing was raised, expected KeyError or TypeError"),
     (ValueError, 3.0, "FAIL: got a float, expected the function itself, not its result"),
     (Exception, int, "FAIL: Exception is too general, expected a class such as ValueError"),
-    ("ValueError", int, "FAIL: error_type is a str, expected an exception class"),
     ((ValueError, "KeyError"), int, "FAIL: error_type is a tuple of length 2, expected an exception class"),
-    (int, int, "FAIL: error_type is the class int, expected an exception class"),
 ]
 TABLES = {check_close: CLOSE, check_true: TRUE, check_between: BETWEEN, check_raises: RAISES}
 ROWS = [(check, row) for check, rows in TABLES.items() for row in rows]
@@ -195,11 +144,6 @@ def test_a_check_says_what_it_found(capsys, check, row):
     verdict, colon, rest = words.partition(":")
     assert check("name", *arguments) is (verdict == "PASS")
     assert line(capsys) == f"{verdict} - name{colon}{rest}"
-
-
-def test_a_list_deeper_than_an_array_fails(capsys):
-    check_close("name", nest(range(10**8), 64), 0.0)
-    assert line(capsys).startswith(f"FAIL - name: value is a list of length 1 {NO_ARRAY}: ")
 
 
 def test_a_value_of_the_maximal_size_is_compared(monkeypatch):
@@ -216,13 +160,9 @@ def test_a_value_of_the_maximal_size_is_compared(monkeypatch):
         (2 / 3, 1e-3, "0.667"),
         (2 / 3, 0, "0.666666666667"),
         (2 / 3, 1e-20, "0.666666666666667"),
-        (2 / 3, 1e-6 * (1 + 1e-9), "0.666667"),  # as good as 1e-6
-        (2 / 3, 1e-6 * (1 + 4e-9), "0.66667"),
         (0.3749996, 1e-2, "0.38"),  # 0.375 to four more digits
         (0.374996, 1e-2, "0.37"),
-        (1e15, 1e-6, "1e+15"),
         (123456789012345.0, 1e-20, "123456789012345.0"),
-        (np.float16(-inf), 1e-6, "-inf"),
     ],
 )
 def test_numbers_have_the_digits_their_tolerance_leaves(x, tol, text):
@@ -243,26 +183,11 @@ def test_a_check_agrees_with_the_tolerance_formula(x, expected, tol):
     assert checks.compare(0.5, 0.0, 0.5)[0] and checks.compare(2.5, 1.0, 0.75)[0]  # a difference equal to the tolerance
 
 
-def test_without_broadcasting_a_number_is_no_array():
-    assert checks.compare([1.0], 1.0, 0)[0]
-    assert checks.compare([1.0], 1.0, 0, broadcast=False) == (False, "value has shape (1,), expected ()")
-
-
 def test_bfloat16_is_compared_as_a_number(capsys):
     ml_dtypes = pytest.importorskip("ml_dtypes")
     value = np.array([1.0, 1.0078125], dtype=ml_dtypes.bfloat16)
     assert check_close("name", value, [1, 1.0078125], tol=1e-4)
     assert line(capsys) == "PASS - name: [1.0, 1.008]"
-
-
-def test_keyword_arguments_reach_the_function_by_any_name():
-    def refuses(**kwargs):
-        given.update(kwargs)
-        raise ValueError
-
-    given = {}
-    assert check_raises("name", ValueError, refuses, name=1, function=2, error_type=3)
-    assert given == {"name": 1, "function": 2, "error_type": 3}
 
 
 @pytest.mark.parametrize(
@@ -302,7 +227,6 @@ KINDS = {"c": "check", "e": "exercise", "s": "solution"}
         ("c:a+ c:b- c:c-", False, "1 of 3 checks passed; failed: b, c"),
         ("c:a- c:a+", True, "1 of 1 checks passed"),  # outside a notebook the latest result counts
         ("c:a+ e:x+ e:y- e:z? e:w?", False, "1 of 1 checks passed; exercises: 1 passed, 1 failed (y), 2 to do (z, w)"),
-        ("c:a+ e:x?", True, "1 of 1 checks passed; exercises: 1 to do (x)"),
         ("e:x?", False, "exercises: 1 to do (x)"),
         ("e:y+ e:x?", True, "exercises: 1 passed, 1 to do (x)"),
         # a solution is named only if it failed, and alone is no success
@@ -342,7 +266,6 @@ def test_in_one_cell_a_failure_stays_and_running_it_again_clears_it(capsys, cell
     [
         lambda: check_close("a", 1.0, 2.0),
         lambda: check_true("a", False),
-        lambda: check_raises("a", ValueError, int),
         lambda: check_true("", True),
     ],
 )

@@ -15,28 +15,15 @@ import pytest
 
 import helpers
 from helpers import checks
-from helpers.exercises import Exercise, Says, WrongKind, all_exercises, attempts, case, check_exercise, checker
+from helpers.exercises import Exercise, Says, all_exercises, attempts, case, check_exercise, checker
 from helpers.exercises.checker import diagnose
+from tests.shared import only_line as line
 
 EXERCISES = list(all_exercises().values())
 FUNCTIONS = [e for e in EXERCISES if not inspect.isclass(e.reference)]
 every = pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.name)
 every_function = pytest.mark.parametrize("exercise", FUNCTIONS, ids=lambda e: e.name)
 timer = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timer signals")
-
-
-@pytest.fixture(autouse=True)
-def empty_registry(monkeypatch):
-    monkeypatch.setattr(checks, "_results", {})
-    monkeypatch.delenv("HELPERS_STRICT", raising=False)
-
-
-def line(capsys):
-    """The only line that was printed, its rows joined again."""
-    text = capsys.readouterr().out.replace("\n" + checks.INDENT, " ")
-    assert text.endswith("\n") and text.count("\n") == 1, f"not exactly one line: {text!r}"
-    assert len(text) <= checks.LONGEST_LINE + 1
-    return text[:-1]
 
 
 def cases_of(exercise, seed=0):
@@ -87,10 +74,7 @@ def test_mistakes_variants_and_the_name_are_there(exercise):
 
 
 @every
-def test_cases_are_drawn_with_seed_0_and_hold_for_another(exercise):
-    for a, b in zip(checker._cases(exercise), cases_of(exercise, 0), strict=True):
-        for left, right in zip(arrays_in(a), arrays_in(b), strict=True):
-            np.testing.assert_array_equal(left, right)
+def test_cases_hold_for_another_seed(exercise):
     for c, before in zip(cases_of(exercise, 1), checker._cases(exercise), strict=True):
         if c.args and all(map(operator.is_, c.args, before.args)) and not c.kwargs:
             continue  # nothing in it is drawn
@@ -146,7 +130,6 @@ SPOILED = {
     "nan": lambda y: np.asarray(y) * np.nan,
     "text": lambda y: "text",
     "complex": lambda y: np.asarray(y) + 1j,
-    "object": lambda y: object(),
 }
 
 
@@ -249,7 +232,6 @@ def generator(x):
     ("attempt", "text"),
     [
         (None, "got None, expected the function itself: double(x)"),
-        (np.ones(3), "got an array of float64 with shape (3,), expected the function itself: double(x)"),
         (dict, "got the class dict, expected the function itself: double(x)"),
         (lambda x, y: x, "it takes (x, y), expected the call double(x)"),
         (generator, "it is a generator; use return, not yield"),
@@ -429,17 +411,14 @@ Pair = namedtuple("Pair", "mean var")
     [
         ((1.0, 2.0), Pair(1.0, 2.0), ""),
         ((1.0, 3.0), Pair(1.0, 2.0), "var: got 3.0, expected 2.0, difference 1.0"),
-        ((1, 3), (1, 2), "item 1: got 3, expected 2, difference 1.0"),
         (False, True, "got False, expected True"),
         (np.array([True, False]), True, "got 2 values True or False, expected one; np.all reduces them to one"),
         ((1.0,), Pair(1.0, 2.0), "got a tuple of length 1, expected 2 values: mean, var"),
-        (1.0, (1.0, 2.0), "got a float, expected 2 values"),
         ([[1, 2]], np.array([[1.0, 2.0]]), ""),
         (1, True, "got an int, expected True or False"),
         ((1.0, None), (1.0, 2.0), "item 1: got None, expected a float"),
         ("down", "up", "got 'down', expected 'up'"),
         (np.complex64(1), 1.0, "got complex numbers, expected real ones"),
-        (1.0, 1 + 0j, ""),
         ((1.0, 2.0), np.array([1.0, 2.0]), "got a tuple of length 2, expected only one value"),
         (namedtuple("Normalized", "y mean")(1.0, 9.0), 1.0, ""),
     ],
@@ -455,63 +434,6 @@ def test_tuple_items_have_the_exercises_names():
         right = "weight" if name == "bias" else "item 0"
         text = f"right: {right}; case x (3,): {name}: value has shape (7, 7), expected (3,)"
         assert diagnose(exercise, lambda x: (x, np.ones((7, 7)))) == (False, text)
-
-
-class Counter:
-    """A reference that is a class: counts and sums what it is given."""
-
-    def __init__(self, start=0):
-        self.total = start
-        self.count = 0
-
-    def update(self, value):
-        self.total += value
-        self.count += 1
-
-
-def drive(attempt, start, values):
-    counter = attempt(start)
-    for value in values:
-        counter.update(value)
-    return counter.total, counter.count
-
-
-def test_an_exercise_may_ask_for_a_class():
-    class Stub:
-        def __init__(self, start=0): ...
-
-        def update(self, value): ...
-
-    def update(self, value):
-        self.total = value
-        self.count += 1
-
-    forgetful = type("Forgetful", (Counter,), {"update": update})
-    parts = dict(solution=inspect.getsource(Counter), signature="class Counter", run=drive)
-    exercise = make(**parts, cases=lambda rng: [case(0, (1, 2)), case(5, ())], mistakes={})
-    assert diagnose(exercise, Counter) == (True, "2 cases")
-    assert diagnose(exercise, forgetful)[1] == "one slip from right: what was there is replaced instead of changed"
-    assert diagnose(exercise, Stub)[0] is None
-    assert diagnose(exercise, double)[1] == "got a function, expected the class itself: class Counter"
-
-
-def test_run_may_call_an_answer_unsuitable():
-    def run(attempt, x):
-        y = attempt(x)
-        if y is not ... and np.min(y) < -100:
-            raise WrongKind("an answer below -100 cannot be")
-        return y
-
-    exercise = make(run=run)
-    assert diagnose(exercise, lambda x: x - 1000) == (False, "case x (3,): an answer below -100 cannot be")
-    assert diagnose(exercise, lambda x: ...)[0] is None
-
-
-def test_an_exercise_may_bring_its_own_comparison():
-    by_size = make(compare=lambda result, expected, tol: (np.allclose(abs(result), abs(expected)), "another size"))
-    assert diagnose(by_size, lambda x: -2 * x)[0] is True
-    assert diagnose(by_size, lambda x: 9 * x) == (False, "case x (3,): another size")
-    assert diagnose(by_size, lambda x: -5 * x) == (False, "you took it five times")
 
 
 def test_a_word_of_another_library_is_translated():
@@ -558,11 +480,9 @@ def test_a_function_from_another_cell_is_told_so(capsys, notebook):
     ("body", "told"),
     [
         ("return layer_norm(x).y", "it calls the helper layer_norm; write the steps yourself"),
-        ("return helpers.layer_norm(x).y", "it calls the helper layer_norm; write the steps yourself"),
         ("return (lambda x: layer_norm(x).y)(x)", "it calls the helper layer_norm; write the steps yourself"),
         ("check_close('x', x, x); return x", None),
         ("return own_layer_norm(x)", None),
-        ("p = x.mean(); return p", "no mean here"),
         ("return (lambda a: np.average(a))(x)", "no mean here"),
     ],
 )

@@ -3,9 +3,7 @@
 import base64
 import io
 import itertools
-import re
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -30,7 +28,6 @@ from helpers import (
 from helpers.theme import PALETTE
 from helpers.widgets.explorer import explorer as machinery
 from helpers.widgets.explorer import layout, picture
-from helpers.widgets.explorer.explorer import Stage
 from helpers.widgets.explorer.layout import all_layouts, to_pixels
 from helpers.widgets.explorer.marks import KINDS
 from helpers.widgets.explorer.picture import draw_figure
@@ -99,15 +96,12 @@ def test_a_mark_names_what_it_cannot_draw(kind):
 
 
 @every_kind
-def test_every_mark_is_drawn_by_both_renderers(kind):
+def test_every_mark_is_drawn(kind):
     make, numbers, more, *_ = EVERY_KIND[kind]
     panel = Panel3D() if KINDS[kind].space else Panel(bare=KINDS[kind].bare)
     explorer = simple(lambda n: [make(**numbers, **more)], panels=panel)
     _, (artists,) = draw_figure(explorer._spec, explorer.marks_at())
     assert artists
-    folder = Path(picture.__file__).parent
-    source = "".join((folder / name).read_text(encoding="utf-8") for name in ("marks.js", "space.js"))
-    assert kind == "handle" or re.search(rf"\n  {kind}[:(]", source)
     assert set(EVERY_KIND) == set(KINDS) == set(picture._DRAW)
 
 
@@ -116,39 +110,26 @@ def test_every_mark_is_drawn_by_both_renderers(kind):
     [
         (lambda: lines([1, 2], [1]), "^lines: expected vectors of one length, got shapes"),
         (lambda: bars([0, 1], [1, 2]), "^bars: expected one more edge than bars"),
-        (lambda: bars([[0], [1], [2]], [1, 2]), "^bars: expected one more edge than bars"),
         (lambda: cells([[0, 2, 3]], names=("", "a")), "^cells: a value is 2, expected codes 0 to 1, one for each name"),
         (lambda: cells([[1]], limit=0), "^cells: limit is 0, expected a number above 0"),
-        *(
-            (lambda d=d: cells([[1]], limit=1, digits=d), "^cells: digits is .*, expected None or 0 to 9")
-            for d in (10, 0.5j)
-        ),
+        (lambda: cells([[1]], limit=1, digits=10), "^cells: digits is 10, expected None or 0 to 9"),
         (lambda: points3(0, 0, 0, size=0), "^points3: size is 0, expected a number of pixels above 0$"),
         (lambda: cells([1, 2], limit=1), "2-D array of values"),
         (lambda: cells([[1]], limit=1, outline=[[1, 2]]), "outline has shape"),
-        (lambda: cells([1], at=(["a"], [1]), limit=1), "^cells: x is .*, expected real numbers"),
-        (lambda: cells([1, 2, 3], at=([0, 1, 2], 0), limit=1), r"y has shape \(\), expected \(3,\)"),
         (lambda: cells([[1]]), r"^cells: give either limit= \(numbers\) or names= \(codes\)$"),
-        (lambda: cells([[0]], names=("a",)), "got 1 names, expected 2 to 5"),
         (lambda: cells([[0]], names="abcdef"), "got 6 names, expected 2 to 5"),
-        *(
-            (lambda s=s: points(1, 1, size=s), "^points: size is .*, expected a number of pixels above 0")
-            for s in (0, np.inf, True)
-        ),
+        (lambda: points(1, 1, size=True), "^points: size is True, expected a number of pixels above 0"),
         (lambda: text(0, 0, "a", align="left"), "align is 'left'"),
-        *(
-            (lambda m=m: handle(0, 0, moves=m), "expected the name of a slider, or two")
-            for m in ((), ("a",) * 3, 1, [1])
-        ),
+        (lambda: handle(0, 0, moves=("a",) * 3), "expected the name of a slider, or two"),
         (lambda: handle([0, 1], [0, 1], moves="a"), "expected one point"),
         (lambda: lines3([0] * 3, [0] * 3, [0] * 3, arrow=True), "^lines3: an arrow needs two points$"),
         (lambda: surface3([[0, 1]], [[0, 1]], [[0, 1]]), r"^surface3: expected three arrays of shape \(2, 2\)$"),
         (lambda: Panel(xscale="cube"), 'expected "linear" or "log"'),
         (lambda: Panel(xlim=(0, 1), xscale="log"), r"xlim is \(0, 1\), expected .* for a log scale above 0"),
         (lambda: Panel(xlim=(1, 3), bare=True), r"^Panel: xlim is \(1, 3\), expected \(0, number of cells\) in a bare"),
+        (lambda: Panel(width=np.nan), "^Panel: width is nan, expected a number above 0$"),
         (lambda: Panel3D(limits=(1, 0)), r"expected \(low, high\)"),
-        (lambda: Panel3D(width=0), "^Panel3D: width is 0, expected a number above 0$"),
-        *((lambda v=v: Panel3D(view=v), "expected .azimuth, elevation.") for v in ((0, 91), (0, -90.5), (0, 0, 0))),
+        (lambda: Panel3D(view=(0, 91)), "expected .azimuth, elevation."),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(make, message):
@@ -158,14 +139,10 @@ def test_what_cannot_be_drawn_is_refused(make, message):
 
 def test_marks_and_panels_have_least_and_most():
     assert cells([[0, 1]], names="ab").style["names"] == ["a", "b"]
-    assert len(cells([[0, 4]], names="abcde").style["names"]) == 5
     assert [cells([[1]], limit=0.5, digits=digits).style["digits"] for digits in (0, np.int64(9))] == [0, 9]
     assert [Panel3D(view=(0, elevation)).view[1] for elevation in (-90, 90)] == [-90, 90]
-    assert Panel(xlim=(0.5, 2), xscale="log").xlim == (0.5, 2) and Panel(xlim=(0, 4), bare=True).bare
     masked = np.ma.masked_array([1.0, 2.0], [0, 1])
     np.testing.assert_array_equal(points(masked, 0 * masked).arrays["x"], [1, np.nan])
-    assert points(0, 0, label=3).style["label"] == "3"
-    assert [text(0, 0, "a", align=side).style["align"] for side in ("middle", "end")] == ["middle", "end"]
     mark = points(np.array([Fraction(1, 2), 3], dtype=object), [True, 2.5], size=0.5)
     assert mark.arrays["x"].tolist() == [0.5, 3] and mark.arrays["y"].tolist() == [1, 2.5]
 
@@ -230,15 +207,11 @@ def test_the_browser_gets_controls_and_all_captions():
     stage, controls = explorer.stage, explorer.children[0].children
     assert [type(control).__name__ for control in controls] == ["SelectionSlider", "Dropdown", "SelectionSlider"]
     assert [control.index for control in controls] == [1, 1, 0]
-    assert {control.style.description_width for control in controls} == {"11ch"}
     assert stage.spec["names"] == [control.description for control in controls] == ["batch size", "kind", "named"]
     assert stage.spec["options"] == [["1", "2"], ["a", "b"], ["one", "word"]]
     assert stage.spec["kinds"] == ["slider", "menu", "slider"] and stage.spec["play"] == 1
     assert stage.captions == ["1 a", "1 b", "2 a", "2 b"]
     assert np.frombuffer(stage.caption_of, "<u2").tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
-    assert explorer._dom_classes == ("explorer",) and explorer.children[0]._dom_classes == ("explorer-controls",)
-    state = Stage().get_state()
-    assert {"spec", "data", "captions", "caption_of"} <= set(state) and [state[f"at_{k}"] for k in range(4)] == [0] * 4
 
 
 def test_four_sliders_and_as_many_values_as_positions_are_taken(monkeypatch):
@@ -275,7 +248,6 @@ def test_a_float_is_found_with_fewer_digits():
         (lambda n: [points([1], [1])] * n, "2 marks at n = 2, expected 1 as in the first frame"),
         (lambda n: [points([1] * n, [1] * n)], r"at n = 2 has x of shape \(2,\), expected \(1,\)"),
         (lambda n: [points(1, 1) if n < 2 else lines(1, 1)], "at n = 2 differs in kind or style"),
-        (lambda n: [points([1], [1], color="blue" if n < 2 else "red")], "at n = 2 differs in kind or style"),
         (lambda n: [points([1], [1], panel=1)], "panel 1, but there are 1"),
         *((lambda n, made=m: made, "at n = 1, expected a list of marks") for m in (None, [], [1], [DOT, 1])),
         (lambda n: [points([0, -1.1e38 * n], [0, 0])], r"at n = 1 has x beyond 1e[+]38"),
@@ -296,22 +268,17 @@ def test_a_wrong_frame_names_its_position(compute, message):
     [
         ({"caption": lambda n: ""}, "caption returned '' at n = 1"),
         ({"caption": lambda n: f"{1 / (n - 2)}"}, "caption failed at n = 2: ZeroDivisionError"),
-        *(
-            ({"sliders": s}, "^Explorer: expected a dict of 1 to 4 sliders")
-            for s in ({}, dict.fromkeys("abcde", [1, 2]))
-        ),
-        *(
-            ({"sliders": {"n": v}}, "'n' needs at least two values")
-            for v in ([1], [1, 1], [1, 2, 1], {1: 1, "1": 2, 2: 3})
-        ),
+        ({"sliders": dict.fromkeys("abcde", [1, 2])}, "^Explorer: expected a dict of 1 to 4 sliders"),
+        *(({"sliders": {"n": v}}, "'n' needs at least two values") for v in ([1], [1, 2, 1], {1: 1, "1": 2, 2: 3})),
         ({"sliders": {"n": [1, None]}}, "'n' has None as a value, expected numbers or words; other values need names"),
         ({"sliders": {"n": range(6000)}}, "6,000 slider positions, expected at most 5,000"),
-        *(({"sliders": {"n": v}}, "'n' needs a list of values") for v in (5, "abc", np.array(1), iter([1, 2]))),
+        ({"sliders": {"n": range(10**12)}}, "1,000,000,000,000 slider positions"),
+        *(({"sliders": {"n": v}}, "'n' needs a list of values") for v in ("abc", np.array(1), itertools.count())),
         ({"start": {"m": 1}}, "start names 'm', expected one of"),
+        ({"start": [1]}, "start is a list of length 1, expected a dict"),
         ({"start": {"n": 7}}, r"^Explorer: 7 is not one of the slider's values \['1', '2', '3'\]$"),
         *(({"panels": panels}, "expected a Panel or a list of them") for panels in ([Panel(), "a"], [])),
-        ({"height": 59}, "height is 59, expected 60 to 2000 pixels"),
-        ({"height": 2001}, "height is 2001, expected 60 to 2000 pixels"),
+        *(({"height": h}, f"height is {h!r}, expected 60 to 2000 pixels") for h in (59, "300", np.nan)),
         ({"play": "c"}, r"play is 'c', expected one of \['n'\]"),
         ({"panels": BARE, "compute": lambda n: [bars([0, 1], [n])]}, "panel 0 is bare, expected cells"),
         ({"panels": Panel3D()}, "a Panel3D has points, expected points3"),
@@ -335,24 +302,6 @@ def test_in_a_notebook_the_sentence_stands_alone():
     assert "".join(frames).count("File ") == 1
 
 
-@pytest.mark.parametrize(
-    ("limit", "needed", "message"),
-    [
-        ("MAX_POSITIONS", 6, "6 slider positions, expected at most 5"),
-        ("MAX_BYTES", 20, "frames of 20 bytes, expected at most 19"),  # 2 x 6 row numbers, 2 + 6 codes of a byte
-    ],
-)
-def test_an_explorer_takes_just_what_is_allowed(monkeypatch, limit, needed, message):
-    def build():
-        return Explorer({"a": [1, 2], "b": (1, 2, 3)}, lambda a, b: [points([a], [10 * a + b])], lambda a, b: "c")
-
-    monkeypatch.setattr(machinery, limit, needed)
-    build()
-    monkeypatch.setattr(machinery, limit, needed - 1)
-    with pytest.raises(ValueError, match=message):
-        build()
-
-
 # ------------------------------------------------------------------------------------------------------- layout
 
 PANELS = [
@@ -371,7 +320,7 @@ def marks_of(panels):
         if isinstance(panel, Panel3D):
             yield points3([-1, 2], [0, 1], [0, 3], panel=number)
         elif panel.bare:
-            yield cells(np.zeros((3, 8)), limit=1, digits=1, panel=number)
+            yield cells(np.zeros((3 if number else 8, 8)), limit=1, digits=1, panel=number)
         else:
             yield lines([1e-3, 4], [1e-3, 0.5], label="long label" * (number % 2), panel=number)
 
@@ -403,42 +352,28 @@ def test_at_every_width_all_words_stand_inside_their_panel(chosen):
             left, right = panel["ends"]
             x, y, wide, high = panel["box"]
             assert 0 <= left <= x and x + wide <= right <= width and 0 < y and 0 < high and y + high <= height
+            if panel["bare"]:  # square cells, not too small and not too large
+                assert wide / 8 == pytest.approx(high / panel["ylim"][1], abs=0.01) and 27 <= wide / 8 <= 38
+            elif width < 680:
+                assert right - left >= 190, "squeezed panels stand below each other"
             for start, end, top, bottom in written(panel, height):
                 assert left - 1 <= start and end <= right + 1 and 0 <= top and bottom <= height
         for one, two in itertools.combinations(placed, 2):  # beside or below each other
             beside = one["ends"][1] + 9.9 <= two["ends"][0]
             assert beside or one["box"][1] + one["box"][3] + 6 <= two["box"][1]
-    assert sorted(heights) == [400, 520, 680, 935]
+    assert sorted(heights) == [400, 520, 680, 935] and max(heights.values()) <= 525, "in rows, pictures are lower"
     still = explorer.stage.spec["panels"]
     assert still[0]["ends"][1] < still[1]["ends"][0], "side by side in the still picture"
-
-
-def test_a_layout_as_it_is():
-    """Boxes, limits and the height at the still picture's width and at the narrowest."""
-    panels = [PANELS[0], Panel(ylabel=None), BARE]
-    marks = [lines([1, 2], [0.1, 1], label="four"), bars([0.5, 1.5, 2.5, 3.5], [3, 4, 5], panel=1)]
-    explorer = simple(lambda n: [*marks, cells(np.zeros((3, 5)), limit=1, panel=2)], panels=panels)
-    still, _, _, narrow = all_layouts(explorer.stage.spec)
-    boxes = [[panel["box"] for panel in panels] for _, _, panels in (still, narrow)]
-    assert boxes[0] == [[75.4, 30, 101.8, 220], [244, 10, 192, 262], [464, 10, 190, 114]]
-    assert boxes[1] == [[75.4, 30, 281.8, 145], [14, 235, 167, 187], [209, 235, 187, 112.2]]
-    assert [panel["ends"] for panel in narrow[2]] == [[0, 400], [0, 195], [205, 400]]
-    assert (still[1], narrow[1]) == (300, 450)
-    assert [panel["xlim"] for panel in still[2]] == [[1e-12, 1010], [0.5, 3.5], [0, 5]]
-    assert [label for _, label in still[2][1]["xticks"]] == ["1", "2", "3"], "bars around whole numbers count"
-    assert [panel["yticks"] for panel in still[2][1:]] == [[], []]
 
 
 @pytest.mark.parametrize(
     ("marks", "xlim", "ylim"),
     [
         ([lines([0, 10], [100, 200])], [-0.6, 10.6], [94, 206]),  # 6 % of the range on each side
-        ([lines([0, 2], [0, 2]), points(10, 1), text(1, 10, "a")], [-0.6, 10.6], [-0.6, 10.6]),
         ([points(3, -3)], [2.5, 3.5], [-3.5, -2.5]),
         ([arrows(1, 2, 4, -2)], [0.76, 5.24], [-0.12, 2.12]),
         ([bars([1, 2, 3], [1, 4])], [1, 3], [0, 4.24]),
         ([bars([0, 2], [4]), lines([0, 2], [1, 2])], [-0.12, 2.12], [-0.24, 4.24]),
-        ([bars([0, 2], [4]), lines([-9, 9], [-9, 9], panel=1)], [0, 2], [0, 4.24]),
         ([lines([0, 2], [0, 2], panel=1)], [0, 1], [0, 1]),
     ],
 )
@@ -452,6 +387,8 @@ def test_limits_are_those_of_all_frames_or_as_given():
     assert panel["xlim"][0] < 1 and panel["xlim"][1] > 3 and panel["ylim"][0] < 1 and panel["ylim"][1] > 9
     (panel,) = place([DOT], Panel(xlim=[2, 5], ylim=np.array([-1, 7])))
     assert (panel["xlim"], panel["ylim"]) == ([2, 5], [-1, 7])
+    (panel,) = place([text(9, 9, "a")], Panel(bare=True, xlim=(0, 4), ylim=(0, 2)))
+    assert (panel["xlim"], panel["ylim"]) == ([0, 4], [0, 2])
     (panel,) = place([lines([0.5, 100], [10, 1000])], Panel(xscale="log", yscale="log"))
     np.testing.assert_allclose([panel["xlim"], panel["ylim"]], [[0.5 / 1.3, 130], [10 / 1.3, 1300]])
     assert [panel["zero"] for panel in place([DOT], Panel(), Panel(zero=True))] == [False, True]
@@ -466,20 +403,6 @@ def test_equal_axes_widen_about_their_middle_at_every_width(xlim, ylim):
         assert np.ptp(panel["xlim"]) >= np.ptp(xlim) - 1e-9 and np.ptp(panel["ylim"]) >= np.ptp(ylim) - 1e-9
         np.testing.assert_allclose([np.mean(panel["xlim"]), np.mean(panel["ylim"])], [np.mean(xlim), np.mean(ylim)])
         assert list(xlim) == pytest.approx(panel["xlim"]) or list(ylim) == pytest.approx(panel["ylim"])
-
-
-@pytest.mark.parametrize(
-    ("marks", "panel", "box", "columns", "rows"),
-    [
-        ([cells(np.zeros((3, 5)), limit=1)], BARE, [4, 10, 190, 114], 5, 3),  # a cell has 38 pixels at most
-        ([cells(np.zeros((10, 2)), limit=1)], Panel(bare=True, title="t"), [4, 30, 52.8, 264], 2, 10),
-        ([text(0, 0, "words"), points(50, 50, panel=1)], BARE, [4, 10, 38, 38], 1, 1),
-        ([text(9, 9, "words")], Panel(bare=True, xlim=(0, 4), ylim=(0, 2)), [4, 10, 152, 76], 4, 2),
-    ],
-)
-def test_a_bare_panel_fits_its_own_cells(marks, panel, box, columns, rows):
-    placed, *_ = place(marks, *([panel, Panel()] if len(marks) == 2 else [panel]))
-    assert placed["box"] == box and (placed["xlim"], placed["ylim"]) == ([0, columns], [0, rows])
 
 
 def test_ticks_are_the_same_on_any_processor(monkeypatch):
@@ -507,9 +430,7 @@ def test_ticks_are_those_of_matplotlib(count):
     ("edges", "more", "whole"),
     [
         ([0, 1, 2, 3], {}, True),
-        ([0, 1, 2, 3.25], {}, False),
         ([0.5, 1.5, 2.5, 3.5], {}, True),
-        ([0.5, 1.5, 2.5, 3.25], {}, False),
         ([0.5, 2.5, 4.5, 6.5], {}, False),  # the middles are 1.5, 3.5, ...
         ([0, 2], {}, False),  # two numbers make no counting axis
         ([0, 2], {"whole": True}, True),
@@ -518,21 +439,6 @@ def test_ticks_are_those_of_matplotlib(count):
 def test_a_counting_axis_has_whole_ticks(edges, more, whole):
     (panel,) = place([bars(edges, [0.5] * (len(edges) - 1))], Panel(xlim=(0, 4), **more), height=200)
     assert all(value % 1 == 0 for value, _ in panel["xticks"]) == whole
-
-
-@pytest.mark.parametrize(
-    ("panel", "mark", "rows", "narrow"),
-    [
-        (BARE, lambda k: cells(np.zeros((2, 8)), limit=1, digits=1, panel=k), [1, 1, 2, 3], 276),
-        (BARE, lambda k: cells(np.zeros((2, 8)), limit=1, panel=k), [1, 1, 1, 2], 155),
-        (Panel(), lambda k: points(0, 0, panel=k), [1, 1, 2, 3], 450),
-    ],
-)
-def test_squeezed_panels_stand_below_each_other(panel, mark, rows, narrow):
-    explorer = simple(lambda n: [mark(k) for k in range(3)], panels=[panel] * 3, height=200)
-    layouts = list(all_layouts(explorer.stage.spec))
-    assert [len({panel["box"][1] for panel in panels}) for *_, panels in layouts] == rows
-    assert layouts[-1][1] == narrow
 
 
 # ----------------------------------------------------------------------------------------------------- pictures
@@ -552,7 +458,6 @@ def test_y_grows_upward_except_in_bare_panels_and_logs_are_taken():
     panel = {"box": [10, 20, 100, 200], "xlim": (1e-4, 1), "ylim": (0, 2), "xscale": "log", "yscale": "linear"}
     assert to_pixels(panel | {"bare": False}, 1e-2, 0.5) == pytest.approx((60, 170))
     assert to_pixels(panel | {"bare": True}, 1e-2, 0.5) == pytest.approx((60, 70))
-    assert to_pixels(panel | {"bare": False, "ylim": (1e-2, 1), "yscale": "log"}, 1, 0.1) == pytest.approx((110, 120))
 
 
 # A half is rounded away from zero, of the float32 that the browser gets; 0.15 is a little more than a half there.
@@ -563,9 +468,6 @@ def test_y_grows_upward_except_in_bare_panels_and_logs_are_taken():
 def test_cells_round_as_the_browser_does(value, digits, words):
     assert picture._cell(value, {"names": None, "digits": digits, "limit": 1})[2] == words
     assert picture._cell(7, {"names": None, "digits": None, "limit": 3})[1] == picture.STRONGEST, "and end at the limit"
-
-
-# ------------------------------------------------------------------------------------------------ labels of all widths
 
 
 def test_the_still_picture_has_its_own_labels():

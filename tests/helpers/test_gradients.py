@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import settings
-from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from helpers import norms
@@ -17,13 +15,7 @@ from helpers.gradients import (
     spectral_norm_backward,
     weight_norm_backward,
 )
-
-few = settings(max_examples=20)
-
-
-def draw(shape, seed=0, dtype=np.float64):
-    return np.random.default_rng(seed).normal(1.0, 2.0, shape).astype(dtype)
-
+from tests.shared import draw, relative_error
 
 # name -> forward(x, gamma, beta, eps), backward(dy, x, gamma, eps), the axes that gamma belongs to
 NORMS = {
@@ -48,10 +40,6 @@ NORMS = {
     "instance": (norms.instance_norm, instance_norm_backward, lambda x: (1,)),
 }
 every_norm = pytest.mark.parametrize("name", NORMS)
-
-
-def relative_error(got, expected):
-    return np.linalg.norm(got - expected) / np.linalg.norm(expected)
 
 
 def parameter_shape(name, x):
@@ -80,9 +68,6 @@ def test_gradients_are_difference_quotients(name, shape, eps):
         assert ours.shape == quotient.shape
         assert_allclose(ours, quotient, atol=1e-8 * max(1, np.abs(quotient).max()))
         assert name == "instance" or relative_error(ours, quotient) < 1e-8
-
-
-matrices = st.builds(draw, st.tuples(st.integers(3, 6), st.integers(3, 6)), st.integers(0, 999))
 
 
 @pytest.mark.parametrize(("axis", "g_shape"), [(None, ()), (0, (4,)), (1, (3,)), (-1, (2,)), (0, ())])

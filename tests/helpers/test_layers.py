@@ -13,7 +13,6 @@ from helpers.layers import (
     GroupNorm,
     LayerNorm,
     Linear,
-    Parameter,
     ReLU,
     Residual,
     RMSNorm,
@@ -21,10 +20,7 @@ from helpers.layers import (
     Sigmoid,
     Tanh,
 )
-
-
-def draw(shape, seed=0):
-    return np.random.default_rng(seed).normal(1.0, 2.0, shape)
+from tests.shared import draw, relative_error
 
 
 def block(seed=0):
@@ -67,10 +63,6 @@ def make(name, mode="train"):
 
 def everything_in(layer):
     return [layer, *(inner for child in layer.children() for inner in everything_in(child))]
-
-
-def relative_error(got, expected):
-    return np.linalg.norm(got - expected) / np.linalg.norm(expected)
 
 
 @every_layer
@@ -279,13 +271,6 @@ def test_parameters_come_once_and_first_layer_first():
     assert [id(p) for p in net.parameters()] == [id(p) for p in expected]
 
 
-def test_a_parameters_gradient_starts_at_zero():
-    parameter = Parameter([[1, 2]])
-    assert parameter.value.dtype == parameter.grad.dtype == np.float64
-    assert_array_equal(parameter.grad, [[0, 0]])
-    assert_array_equal(Parameter([1, 2], [3, 4]).grad, [3, 4])
-
-
 @pytest.mark.parametrize(
     ("options", "variance"), [({}, 2), ({"init": "lecun"}, 1), ({"init": "he", "gain": 3}, 18)], ids=str
 )
@@ -295,13 +280,6 @@ def test_weights_have_their_initializations_variance(options, variance):
     assert abs(layer.weight.value.var() * 400 / variance - 1) < 0.02
     assert abs(layer.weight.value.mean()) < 0.02 * layer.weight.value.std()
     assert not layer.bias.value.any() and layer.bias.value.shape == (300,)
-
-
-def test_one_seed_draws_the_same_weights():
-    rng = np.random.default_rng(7)
-    first, second = Linear(4, 4, rng=rng), Linear(4, 4, rng=rng)
-    assert_array_equal(first.weight.value, Linear(4, 4, rng=7).weight.value)
-    assert not np.array_equal(first.weight.value, second.weight.value)
 
 
 def test_a_layer_shows_its_values_and_no_address():

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
@@ -26,12 +26,7 @@ from helpers.norms import (
     weight_norm,
     weight_standardization,
 )
-
-few = settings(max_examples=20)
-
-
-def draw(shape, seed=0, dtype=np.float64):
-    return np.random.default_rng(seed).normal(1.0, 2.0, shape).astype(dtype)
+from tests.shared import draw
 
 
 # Each norm as a function of x alone, and, coded apart from it, the number of the statistic group of
@@ -71,28 +66,9 @@ def test_every_group_is_standardized_by_its_own_statistics(name, shape):
         center = 0 if name == "rms" else sum(members) / len(members)
         spread = sum((members - center) ** 2) / len(members)
         expected[ids == group] = (members - center) / (spread + 1e-3) ** 0.5
-    assert_allclose(NORMS[name][0](x, eps=1e-3).y, expected, atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("norm", "shape"),
-    [
-        (lambda: batch_norm(draw((5, 3))), (1, 3)),
-        (lambda: batch_norm(draw((5, 3, 4, 2))), (1, 3, 1, 1)),
-        (lambda: layer_norm(draw((5, 3, 4))), (5, 3, 1)),
-        (lambda: layer_norm(draw((5, 3, 4)), axis=(1, 2)), (5, 1, 1)),
-        (lambda: layer_norm(draw((5, 3, 4, 2)), axis=(-1, 1)), (5, 1, 4, 1)),
-        (lambda: layer_norm(draw((7,))), (1,)),
-        (lambda: rms_norm(draw((7,))), (1,)),
-        (lambda: rms_norm(draw((5, 3, 4)), axis=(1, 2)), (5, 1, 1)),
-        (lambda: group_norm(draw((5, 4)), 2), (5, 2)),
-        (lambda: group_norm(draw((5, 4, 3, 3)), 2), (5, 2, 1, 1)),
-        (lambda: instance_norm(draw((5, 4))), (5, 4)),
-        (lambda: instance_norm(draw((5, 4, 3, 3))), (5, 4, 1, 1)),
-    ],
-)
-def test_statistics_keep_the_reduced_axes_with_size_one(norm, shape):
-    assert {statistic.shape for statistic in norm()[1:]} == {shape}
+    result = NORMS[name][0](x, eps=1e-3)
+    assert_allclose(result.y, expected, atol=1e-12)
+    assert {(kept.ndim, kept.size) for kept in result[1:]} == {(x.ndim, len(np.unique(ids)))}
 
 
 @pytest.mark.parametrize(
@@ -100,7 +76,7 @@ def test_statistics_keep_the_reduced_axes_with_size_one(norm, shape):
     [
         (lambda: batch_norm([[1.0, 10.0], [3.0, 30.0]], eps=0), ([[-1, -1], [1, 1]], [[2, 20]], [[1, 100]])),
         # 1, 2, 3, 6: mean 3, deviations -2 -1 0 3, squares 4 1 0 9, variance 14/4; sqrt(3.5 + 0.5) = 2
-        (lambda: layer_norm([[1.0, 2.0, 3.0, 6.0]], eps=0.5), ([[-1, -0.5, 0, 1.5]], [[3]], [[3.5]])),
+        (lambda: layer_norm([1.0, 2.0, 3.0, 6.0], eps=0.5), ([-1, -0.5, 0, 1.5], [3], [3.5])),
         # 1, 7: mean square 25, with eps 36
         (lambda: rms_norm([[1.0, 7.0]], eps=0), ([[0.2, 1.4]], [[5]])),
         (lambda: rms_norm([[1.0, 7.0]], eps=11.0), ([[1 / 6, 7 / 6]], [[6]])),
@@ -198,13 +174,6 @@ def test_float16_rms_norm_fails_beyond_its_range_and_not_after_an_upcast(value, 
     value = float(x[0, 0])
     upcast = rms_norm(x, eps=1e-8, compute_dtype=np.float32).y
     assert_allclose(upcast, value / np.sqrt(value**2 + 1e-8), rtol=1e-3)
-
-
-def test_float16_mean_overflows_where_the_sum_does():
-    x = np.full((1, 1024), 100, np.float16)  # the sum, 102400, is beyond 65504; the mean is not
-    assert np.isinf(layer_norm(x).mean).all()
-    assert x.mean() == 100, "NumPy's own mean adds in float32"
-    assert layer_norm(x, compute_dtype=np.float32).mean == 100
 
 
 def test_float16_sums_round_every_partial_sum_to_float16():
@@ -309,7 +278,6 @@ def test_weight_norm_keeps_its_axis(axis, others):
         assert np.ptp(ratio.take(k, axis=axis)) < 1e-12 and ratio.take(k, axis=axis).min() > 0
 
 
-@few
 @given(st.floats(1e-3, 1e3), st.floats(-10, 10))
 def test_weight_norm_ignores_the_length_of_v_and_the_shape_of_g(scale, g):
     v = draw((3, 4))
@@ -370,7 +338,7 @@ def test_power_iteration_takes_seeds_and_generators():
     assert same == {power_iteration(w, n_iter=1).sigma} != {power_iteration(w, n_iter=1, rng=1).sigma}
 
 
-def test_power_iteration_bears_zeros():
+def test_power_iteration_bears_zeros_and_extreme_scales():
     sigma, u, v, _ = power_iteration([[0.0, 2.0], [3.0, 0.0]], n_iter=1, u=[1.0, 0.0])
     assert sigma == 2
     assert_array_equal([u, v], [[1, 0], [0, 1]])
@@ -380,11 +348,8 @@ def test_power_iteration_bears_zeros():
     assert_array_equal(v, [0, 0, 0])
     w = np.array([[3.0, 0.0, 1.0], [1.0, 0.0, 2.0]])
     assert_allclose(power_iteration(w, n_iter=60).sigma, np.linalg.norm(w, 2))
-
-
-@pytest.mark.parametrize("scale", [1e-200, 1e200])
-def test_power_iteration_survives_extreme_scales(scale):
-    assert_allclose(power_iteration(scale * np.diag([2.0, 1.0])).sigma, 2 * scale)
+    for scale in (1e-200, 1e200):
+        assert_allclose(power_iteration(scale * np.diag([2.0, 1.0])).sigma, 2 * scale)
 
 
 @pytest.mark.parametrize(("dtype", "used"), [("f2", "f4"), ("f4", "f4"), ("f8", "f8"), ("i4", "f8")])
@@ -398,7 +363,6 @@ def test_linear_algebra_keeps_dtype_except_float16(dtype, used):
     assert_array_equal(w, np.diag([3, 1]))
 
 
-@few
 @given(arrays(np.float64, (4, 3), elements=st.floats(0.1, 10)), st.sampled_from([-1, 1]))
 def test_spectral_norm_leaves_singular_value_one(w, sign):
     result = spectral_norm((sign * w).reshape(4, 3, 1))

@@ -54,7 +54,8 @@ def written(old, new, text=SOLUTION):
         ("x.mean(axis=0)", "x.astype(np.float32).mean(axis=0) + 1", None),
     ],
 )
-def test_a_slip_is_named_by_kind_and_place(old, new, sentence):
+def test_a_slip_is_named_by_kind_and_place(monkeypatch, old, new, sentence):
+    monkeypatch.setattr(checker, "SLIPS_TIME_LIMIT", 2 if sentence else 0.2)
     passed, text = diagnose(EXERCISE, written(old, new))
     assert passed is False
     if sentence:

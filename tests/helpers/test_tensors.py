@@ -96,13 +96,9 @@ def test_written_calculations_hold_within_rounding(norm):
             assert value(left) == pytest.approx(value(right), abs=0.02)
 
 
-def places(shape):
-    return set(zip(*(place.ravel().tolist() for place in tensor_places(shape)), strict=True))
-
-
 def test_entries_have_places_and_channels_run_right():
     for shape in [(8, 6), (2, 6, 4), (2, 6, 2, 2)]:
-        assert len(places(shape)) == 48
+        assert len({*zip(*(place.ravel() for place in tensor_places(shape)), strict=True)}) == 48
     column, row = tensor_places((2, 3, 2))
     assert (column[1, 2, 0], row[1, 2, 0]) == (2, 4)
     assert tensor_places((2, 3, 2, 2))[0][0, 1, 0].tolist() == pytest.approx([2.4, 3.4])

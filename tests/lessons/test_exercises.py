@@ -8,7 +8,7 @@ from importlib import import_module
 import numpy as np
 import pytest
 
-from helpers.exercises import all_exercises
+from helpers.exercises import all_exercises, checker
 from helpers.exercises.checker import diagnose
 from helpers.exercises.edits import compiled, edited
 from helpers.layers import BatchNorm, Layer
@@ -99,7 +99,8 @@ def test_a_battery_must_make_the_trusted_layer():
         ("my_invariances", "np.max(np.abs( -> np.allclose(\n - norm(x)[0])) < 1e-3 -> , norm(x)[0])"),
     ],
 )
-def test_what_only_one_case_rejects_is_rejected(name, edit):
+def test_what_only_one_case_rejects_is_rejected(monkeypatch, name, edit):
+    monkeypatch.setattr(checker, "SLIPS_TIME_LIMIT", -1)  # what it is called does not matter
     exercise = all_exercises()[name]
     assert diagnose(exercise, compiled(edited(exercise.solution, edit), exercise.names))[0] is False
 
@@ -134,13 +135,15 @@ def test_a_class_may_use_layer_but_no_helper():
     own = type("Own", (BatchNorm,), {"forward": lambda self, x: 2 * x})
     assert diagnose(LAYER, own) == (False, "it is built on the helper BatchNorm; write the steps yourself")
     assert diagnose(LAYER, BatchNorm) == (False, "it is the helper itself; write the steps yourself")
+    assert diagnose(LAYER, len)[1].endswith(f"expected the class itself: {LAYER.signature}")
 
 
-@pytest.mark.parametrize("clip", [lambda var: var, np.abs])
-def test_one_pass_variances_are_named_in_any_form(clip):
+def test_a_one_pass_variance_is_named_in_any_form(monkeypatch):
+    monkeypatch.setattr(checker, "SLIPS_TIME_LIMIT", 0.2)  # it is none
+
     def attempt(x, gamma, beta, eps=1e-5):
         mean = x.sum(axis=-1, keepdims=True) / x.shape[-1]
-        var = clip(np.einsum("...i,...i->...", x, x)[..., None] / x.shape[-1] - mean**2)
+        var = np.abs(np.einsum("...i,...i->...", x, x)[..., None] / x.shape[-1] - mean**2)
         return gamma * (x - mean) / np.sqrt(var + eps) + beta
 
     passed, text = diagnose(all_exercises()["my_layer_norm"], attempt)

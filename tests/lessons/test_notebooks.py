@@ -349,14 +349,12 @@ SPOILED = [
     ("## 2 ", "## 3 ", "number the sections from 1"),
     ("# Picture: ", "# ", "say in the first line what is drawn"),
     ("summary()", "one, two = 1, 2", "one assignment a line: one, two = (1, 2)"),
-    ("summary()", f"x = {10**90}", "95 columns, the limit is 88"),
     ("summary()", "show(fig)", "it draws: fold it"),
     ('only="', 'only="un', ": it belongs into a cell and into"),
     ("check_", "assert_", "check with a check_ function what it says"),
     ("**Takeaway.**", "Words.\n\n**Takeaway.**", "split it: text, a takeaway; one thing a cell"),
     ("# Solution: ", "# ", "write '# Solution: my_"),
     ("**Takeaway.**", "√2", "put it between dollar signs, as a formula: √"),
-    ("](0", "](9", "the link leads nowhere: 9"),
 ]
 
 

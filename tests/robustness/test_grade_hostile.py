@@ -1,21 +1,15 @@
 """The grader among notebooks that loop, crash, eat memory and leave processes: nobody else's result changes."""
 
-import csv
-import json
 import subprocess
 import sys
-from pathlib import Path
 
 import psutil
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.tools.test_grade import FIRST, RIGHT, SECOND, notebook, read_table
 
-FIRST, SECOND = "my_update_running_stats", "my_torch_momentum_from_keras"
-RIGHT = f"def {SECOND}(keras_momentum):\n    return 1 - keras_momentum"
 STUB = f"def {FIRST}(running_mean, running_var, x, momentum=0.1):\n    ..."
 WRONG = f"def {FIRST}(running_mean, running_var, x, momentum=0.1):\n    return 0, 0"
-SETUP = "import os\nimport sys\nimport time\nimport numpy as np\nimport helpers"
 SLEEP = "61234.5"  # seconds, to know our own sleepers by
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="limits of the system, and processes that fork")
@@ -23,7 +17,7 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="limits of the system
 # name -> its cells, between the setup and a right answer, and what the note says
 BROKEN = {
     "exits": (["sys.exit()", "exit()"], ""),
-    "leaks": ([f"!sleep {SLEEP} &", "import threading\nthreading.Thread(target=lambda: time.sleep(1000)).start()"], ""),
+    "leaks": ([f"!sleep {SLEEP} &", "import threading\nthreading.Thread(target=threading.Event().wait).start()"], ""),
     "loops": (["while True: pass"], "cell 2 computes for too long; the rest is graded without it"),
     "eats": (["eaten = []\nwhile True: eaten.append(np.ones(10**7))"], "cell 2 "),
     "eats at once": (["eaten = 'x' * 10**12"], "cell 2 needs too much memory"),
@@ -31,14 +25,9 @@ BROKEN = {
 }
 # What ends the process, or cannot be stopped from within, costs this notebook all of its results.
 FATAL = {
-    "ends": (["os._exit(0)"], "CRASHED: the process ended in the middle of cell 2"),
-    "sleeps": (["time.sleep(1000)"], "TIME: the process ended in the middle of cell 2"),
+    "ends": (["import os\nos._exit(0)"], "CRASHED: the process ended in the middle of cell 2"),
+    "sleeps": (["import time\ntime.sleep(1000)"], "TIME: the process ended in the middle of cell 2"),
 }
-
-
-def notebook(*sources):
-    cell = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
-    return json.dumps({"cells": [{**cell, "source": s} for s in sources], "metadata": {}, "nbformat": 4})
 
 
 def grade(folder, *options):
@@ -46,8 +35,7 @@ def grade(folder, *options):
     command = [sys.executable, "-m", "tools.classroom.grade", folder, *options]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=280)
     assert done.returncode == 0, done.stderr
-    with open(f"{folder}_grades.csv", encoding="utf-8-sig", newline="") as file:
-        return {row["student"]: row for row in csv.DictReader(file)}, done.stdout
+    return {row["student"]: row for row in read_table(folder)}, done.stdout
 
 
 @pytest.fixture
@@ -55,7 +43,7 @@ def submissions(tmp_path):
     folder = tmp_path / "of a class" / "submissions"
     folder.mkdir(parents=True)
     for name in ("a first", "good", "z last"):
-        (folder / f"{name}.ipynb").write_text(notebook(SETUP, RIGHT, STUB), encoding="utf-8")
+        (folder / f"{name}.ipynb").write_text(notebook(RIGHT, STUB), encoding="utf-8")
     return folder
 
 
@@ -63,7 +51,7 @@ def submissions(tmp_path):
 def test_no_notebook_stops_or_alters_the_others(submissions):
     alone, _ = grade(submissions)
     for name, (cells, _) in (BROKEN | FATAL).items():
-        (submissions / f"{name}.ipynb").write_text(notebook(SETUP, *cells, RIGHT, STUB), encoding="utf-8")
+        (submissions / f"{name}.ipynb").write_text(notebook(*cells, RIGHT, STUB), encoding="utf-8")
     (submissions / "broken.ipynb").write_text("{", encoding="utf-8")
     before = {path: path.read_bytes() for path in submissions.iterdir()}
     rows, said = grade(submissions, "--seconds", "2", "--memory", "1000", "--jobs", "4")
@@ -84,5 +72,5 @@ def test_no_notebook_stops_or_alters_the_others(submissions):
 def test_results_do_not_depend_on_jobs(submissions):
     for n in range(3):
         source = WRONG if n else "import os\nos._exit(0)"
-        (submissions / f"student {n}.ipynb").write_text(notebook(SETUP, source, RIGHT), encoding="utf-8")
+        (submissions / f"student {n}.ipynb").write_text(notebook(source, RIGHT), encoding="utf-8")
     assert grade(submissions, "--jobs", "1")[0] == grade(submissions, "--jobs", "6")[0]

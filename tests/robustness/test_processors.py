@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from tests.shared import EVERYTHING
+from tests.shared import EVERYTHING, ROOT
 
 KERNELS = ["Prescott", "Nehalem", "Sandybridge", "Haswell", "Zen", "SkylakeX"]  # the oldest first
 SAME = {"Prescott": "Katmai"}  # one set of routines in 64-bit builds; OpenBLAS tells the first of its names
@@ -63,8 +63,11 @@ def environment_of(processor):
 
 
 @pytest.mark.parametrize("processor", PROCESSORS)
-def test_on_another_processor(processor, run):
+def test_on_another_processor(processor):
     nbval = ["--nbval", "--nbval-current-env", "--nbval-cell-timeout=120"]
     workers = ["-n", "2", "--dist", "loadscope", "-p", "no:cacheprovider"]
-    result = run(sys.executable, "-m", "pytest", *TESTED, *nbval, *workers, **environment_of(processor))
+    own = {"HELPERS_STRICT": "1", "PYTEST_ADDOPTS": ""} | environment_of(processor)
+    left = {name: value for name, value in os.environ.items() if name != "MPLBACKEND"}
+    command = [sys.executable, "-m", "pytest", *TESTED, *nbval, *workers]
+    result = subprocess.run(command, cwd=ROOT, env=left | own, capture_output=True, text=True)
     assert result.returncode == 0, result.stdout[-4000:] + result.stderr[-1000:]

@@ -44,29 +44,9 @@ def test_the_helpers_are_a_complete_wheel(tmp_path):
     assert {"numpy", "anywidget"} <= set(listed["depends"]) and "jupyterlab" not in listed["depends"]
 
 
-def package(name, *depends):
-    return {"name": name, "file_name": f"{name}.whl", "depends": list(depends)}
-
-
-def test_our_packages_extend_pyodides_list():
-    theirs = {"packages": {"numpy": package("numpy"), "Prompt_toolkit": package("prompt_toolkit", "wcwidth")}}
-    lock = lite.extended(theirs, {"ours": package("ours", "numpy", "Prompt.Toolkit")}, "https://example.org/full/")
-    assert lock["packages"] == {
-        "numpy": package("numpy") | {"file_name": "https://example.org/full/numpy.whl"},
-        "prompt-toolkit": package("prompt_toolkit") | {"file_name": "https://example.org/full/prompt_toolkit.whl"},
-        "ours": package("ours", "numpy", "prompt-toolkit"),
-    }
-    assert lite.needed(["Ours"], lock["packages"]) == {"ours", "numpy", "prompt-toolkit"}
-
-
 def test_a_folder_without_pyodide_is_named(tmp_path):
     with pytest.raises(PublishError, match="holds no distribution of Pyodide"):
         lite.read_lock(tmp_path)
-
-
-def test_a_lesson_with_seaborn_downloads_more():
-    with_seaborn, without = ([{"cell_type": "code", "source": code}] for code in ("import seaborn", "x = 1"))
-    assert lite.megabytes({"cells": with_seaborn}) > lite.megabytes({"cells": without})
 
 
 def test_the_kernel_is_prepared_by_a_program(tmp_path, monkeypatch):
