@@ -69,7 +69,8 @@ class Bug:
     def __str__(self):
         rows = [f"  {letter}. {words}" for letter, words in zip("ABCD", self.suggestions, strict=False)]
         call = _cases(self.exercise)[0]
-        takes = ", ".join(f"{what} {np.shape(value)}" for what, value in _arguments(self.exercise, call.args, call.kwargs).items())
+        given = _arguments(self.exercise, call.args, call.kwargs)
+        takes = ", ".join(f"{what} {np.shape(value)}" for what, value in given.items())
         told = f"{PROBES} probes, for example with shapes {takes}. It is one of these:"
         return "\n".join([f"{self.exercise.signature} with one slip.", told, *rows])
 
