@@ -184,7 +184,7 @@ def test_the_bug_of_the_week_can_be_told_by_its_outputs(capsys):
     for week in range(12):
         bug = bug_of_the_week(week)
         text = str(bug)
-        assert text == str(bug_of_the_week(week)) and text.count("\n") == 4
+        assert text == str(bug_of_the_week(week)) and text.count("\n  ") == 4
         with not_counted():
             assert sum(bug_of_the_week(week).name(letter) for letter in "ABCD") == 1
         said.add(text)
