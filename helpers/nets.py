@@ -334,7 +334,8 @@ def fit(model, x, labels, optimizer, *, steps, batch_size=None, rng=None, on_ste
         raise ValueError(f"fit: labels has shape {labels.shape}, expected ({len(x)},), one for each row of x")
     steps = check_count("fit", "steps", steps)
     batches = _batches(len(x), batch_size, rng)
-    matrices = [p for p in model.parameters() if p.value.ndim > 1]
+    parameters = model.parameters()
+    matrices = [p for p in parameters if p.value.ndim > 1]
     history = History(np.full(steps, np.inf), np.full(steps, np.nan), np.full((steps, len(matrices)), np.nan))
     model.train()
     for step in show_progress(range(steps)) if progress else range(steps):
@@ -343,20 +344,17 @@ def fit(model, x, labels, optimizer, *, steps, batch_size=None, rng=None, on_ste
         loss, dlogits = cross_entropy(logits, labels[batch])
         if not math.isfinite(loss):
             break
-        model.zero_grad()
+        for p in parameters:
+            p.zero_grad()
         model.backward(dlogits)
         history.loss[step] = loss
         history.accuracy[step] = accuracy(logits, labels[batch])
-        history.gradient_norms[step] = [_norm(p.grad) for p in matrices]
+        with quiet():
+            history.gradient_norms[step] = [math.sqrt(np.vdot(p.grad, p.grad)) for p in matrices]
         if on_step is not None:
             on_step(step)
         optimizer.step()
     return history
-
-
-def _norm(array):
-    with quiet():
-        return math.sqrt(np.vdot(array, array))
 
 
 def _batches(count, batch_size, rng):
