@@ -136,7 +136,8 @@ def test_one_step_makes_images_alike_under_post_norm(width, depth, seed):
 @conclusion("even five times the rate leaves", vary=each(width=[32, 128], seed=range(4)))
 def test_a_larger_gradient_is_not_all(width, seed):
     pre, post = (
-        1 - alike_after_a_step(place, rate, seed, width, 32) for place, rate in (("pre-norm", 0.5), ("post-norm", 0.1))
+        1 - alike_after_a_step(place, seed, width, 32, rate=rate)
+        for place, rate in (("pre-norm", 0.5), ("post-norm", 0.1))
     )
     return bool(pre > 3 * post)
 

@@ -66,7 +66,7 @@ def test_without_a_norm_large_gains_only_had_the_wrong_rate(gain, trains, seed):
 
 @conclusion("gain 0.3 trains at rate 0.3 or 0.5", vary=each(seed=range(8)))
 def test_between_the_decades_gain_a_third_trains(seed):
-    return max(on_digits(None, depth=3, gain=10**-0.5, lr=lr, seed=seed) for lr in (0.3, 0.5)) > 0.4
+    return max(on_digits(None, depth=3, gain=10**-0.5, rate=rate, seed=seed) for rate in (0.3, 0.5)) > 0.4
 
 
 @conclusion(
