@@ -97,7 +97,7 @@ def test_accuracy_counts_rows_largest_at_their_label():
         # m = 0.09, v = 0.000999; hats 0.9/1.9 and 0.999/1.999
         (Adam, {}, [1.0, 0.0], [1 - 1e-3, 1 - 1e-3 - 1e-3 * (0.9 / 1.9) / np.sqrt(0.999 / 1.999)]),
         # The decay leaves 1 - 0.1 * 0.5 = 0.95, Adam's first step is 0.1 long.
-        (AdamW, {"lr": 0.1, "weight_decay": 0.5}, [4.0], [0.95 - 0.1]),
+        (AdamW, {"lr": 0.1, "weight_decay": 0.5}, [4.0, 4.0], [0.95 - 0.1, 0.95 * 0.85 - 0.1]),
         (AdamW, {}, [4.0], [1 - 1e-3 * 1e-2 - 1e-3]),
     ],
 )
