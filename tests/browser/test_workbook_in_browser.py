@@ -14,7 +14,7 @@ def test_nothing_is_told_before_the_guess_and_terms_lead_on(lab, page):
     assert "$" not in folded.inner_text() and "\\frac" not in folded.inner_text()
     waiting = page.locator(".after-guess.after-05_rms_norm-angle")
     assert page.locator("details.after-05_rms_norm-angle[open]").count() == 0
-    question = page.locator(".quiz-is-prediction").nth(1)
+    question = page.locator(".jp-CodeCell", has_text='only="angle"').locator(".quiz-is-prediction")
     question.locator("input").first.check()
     question.locator("button").first.click()
     page.wait_for_selector("details.after-05_rms_norm-angle[open]")
