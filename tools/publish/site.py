@@ -65,7 +65,7 @@ def for_myst(cell, lesson):
     # JupyterLab keeps capitals in the name of a heading, Sphinx does not.
     source = re.sub(r"(?<=glossary\.md#)[\w-]+", lambda entry: entry[0].lower(), source)
     source = re.sub(r'(href="\d\d_\w+)\.ipynb', r"\1.html", source)
-    source = source.replace("; select the cell below and press Enter to write", "")
+    source = source.replace("; select the cell below, press Enter and write at its end", "")
     if "notes" in tags:
         source = source.replace("*Your answer:*", NOTES.format(lesson))
     return markdown(source) | {"metadata": {"tags": tags}}

@@ -139,6 +139,8 @@ class my_batch_norm_layer(Layer):
         "if self.by_batch: -> if True:": "after an eval forward the statistics are constants, so there dx is g / root",
         "if self.by_batch: -> if self.training:": "self.training may change after forward; store the mode there",
         "add_gradient( -2-> grad + (": "gamma and beta get no gradient; call add_gradient of both",
+        "self.gamma.add_gradient(np.sum(dy * self.x_hat, axis=0)) -> pass": "gamma gets no gradient; add it by add_gradient",
+        "self.beta.add_gradient(np.sum(dy, axis=0)) -> pass": "beta gets no gradient; add it by add_gradient",
     },
 )
 

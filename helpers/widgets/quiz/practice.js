@@ -11,7 +11,7 @@ import { ask } from "./question.js";
 
 // The cards to ask, in order: missed, due, new; what waits longest first, exercises after the questions. A prediction is
 // first met in its lesson, before the cell that answers it, and an exercise is first solved there, so neither is ever new
-// here. The skill check of a lesson is new when more than half of its predictions are made: some stand in optional parts.
+// here. The skill check of a lesson is new when half of its predictions are made: some stand in optional parts.
 /** @param {AnsweredCard[]} cards @param {string} day */
 export function toAsk(cards, day) {
   /** @param {string} name */
@@ -159,7 +159,7 @@ function render({ model, el }) {
     const card = pick(queue, asked);
     asked.push(card.place);
     const kind = card.question.kind;
-    if (kind === "exercise") globalThis.normalizationAsked = card.place; // a pass counts: solved.js
+    globalThis.normalizationAsked = kind === "exercise" ? card.place : undefined; // a pass counts: solved.js
     const what = kind === "check" ? "" : `${kind === "exercise" ? "an" : "a"} ${kind}, `;
     source.replaceChildren(linkOf(card), `: ${what}${reasonFor(card, today())}; `, notesOf(card));
     // To go on from a right answer, Enter is enough.
