@@ -1,4 +1,4 @@
-"""The boxes "In PyTorch" of the lessons run, and print what their comments say (`make test-everything`; needs torch).
+"""The boxes "In PyTorch" and the cells for PyTorch print what they say (`make test-everything`; needs torch).
 
 A box is a Markdown cell that begins with **In PyTorch.** and holds one block of Python. The boxes of a lesson share
 their names, in order. What a line prints stands behind it: `print(x.shape)  # torch.Size([2, 3])`.
@@ -8,7 +8,9 @@ import re
 
 import pytest
 
-from tests.shared import every_lesson, read
+from tests.shared import every_lesson, printed, read
+from tools.author.record import FOR_TORCH
+from tools.lessons import tags_of
 
 BOX = re.compile(r"\*\*In PyTorch\.\*\*.*?```python\n(.*?)```", re.DOTALL)
 PRINTED = re.compile(r"^ *print\(.*\)  # (.+)$", re.MULTILINE)
@@ -26,3 +28,12 @@ def test_a_box_prints_what_it_says(lesson, capsys):
         torch.manual_seed(0)
         exec(box, names)  # noqa: S102
         assert capsys.readouterr().out.splitlines() == PRINTED.findall(box), box
+
+
+@every_lesson
+def test_a_cell_for_pytorch_prints_what_is_stored(lesson, capsys):
+    pytest.importorskip("torch")
+    for cell in read(lesson).cells:
+        if FOR_TORCH in tags_of(cell):
+            exec(cell.source, {})  # noqa: S102
+            assert capsys.readouterr().out == printed(cell), cell.id

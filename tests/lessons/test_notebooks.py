@@ -15,7 +15,7 @@ import pytest
 
 from helpers.exercises import all_exercises
 from tests.shared import LESSONS, ROOT, every_lesson, is_hidden, printed, read
-from tools.author.record import VIEW, WIDGET_STATE, is_group, normalize, notebook_bytes
+from tools.author.record import FOR_TORCH, VIEW, WIDGET_STATE, is_group, normalize, notebook_bytes
 from tools.lessons import CLOSING, Lesson, LessonError, counts_of, minutes_of, tags_of
 
 MAX_KILOBYTES = 410  # of which 8 are the marks of slides
@@ -181,7 +181,7 @@ def short_code(page):
 def folded_code(page):
     for name, cell in page.code:
         tags, hidden = set(tags_of(cell)), is_hidden(cell)
-        unknown, folded = ", ".join(tags - FOLDED - {"exercise", "answer"}), ", ".join(tags & FOLDED)
+        unknown, folded = ", ".join(tags - FOLDED - {"exercise", "answer", FOR_TORCH}), ", ".join(tags & FOLDED)
         # A check whose name or bounds would answer a prediction may be folded, too.
         unnamed = hidden and not folded and tags != {"answer"}
         told = re.match(r"# (Picture|Explorer|Computation): \S.{8}", cell.source)

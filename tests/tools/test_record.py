@@ -148,6 +148,15 @@ def test_measured_values_stay_while_their_checks_pass(stored, new, kept):
     assert nb == with_output(new, source="y"), "a changed cell"
 
 
+@pytest.mark.parametrize("has_torch", [True, False])
+def test_what_pytorch_printed_stays_where_it_is_missing(has_torch, monkeypatch):
+    monkeypatch.setattr(record, "find_spec", lambda name: has_torch or None)
+    nb, stored = with_output("skipped\n"), with_output("0.9\n")
+    nb.cells[0].metadata["tags"] = [record.FOR_TORCH]
+    record.keep_stored(nb, stored)
+    assert nb.cells[0].outputs[0].text == ("skipped\n" if has_torch else "0.9\n")
+
+
 @pytest.mark.parametrize(("pixels", "kept"), [(1, True), (3, False)])
 def test_a_picture_stays_unless_it_looks_different(pixels, kept):
     """One pixel in 50 000 may differ."""
