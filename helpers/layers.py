@@ -273,8 +273,9 @@ class BatchNorm(_Norm):
                 f"BatchNorm.forward: training needs more than 1 value per channel, got shape {x.shape}; "
                 "take a larger batch, or call eval() first"
             )
-        self.stats.update(x)
-        return batch_norm(x, self.gamma.value, self.beta.value, eps=self.eps).y, (x, None, None)
+        y, mean, var = batch_norm(x, self.gamma.value, self.beta.value, eps=self.eps)
+        self.stats._take_in(mean, var, x.size // self.features)
+        return y, (x, None, None)
 
     def _forward_eval(self, x):
         mean, var, gamma, beta = (
