@@ -274,7 +274,10 @@ class BatchNorm(_Norm):
                 "take a larger batch, or call eval() first"
             )
         y, mean, var = batch_norm(x, self.gamma.value, self.beta.value, eps=self.eps)
-        self.stats._take_in(mean, var, x.size // self.features)
+        if isinstance(self.stats, RunningStats):
+            self.stats._take_in(mean, var, x.size // self.features)
+        else:  # a class of one's own, as in lesson 03
+            self.stats.update(x)
         return y, (x, None, None)
 
     def _forward_eval(self, x):
