@@ -100,6 +100,7 @@ TRUE = [
 BETWEEN = [
     (0.5, 0, 1, "PASS: 0.5, between 0 and 1"),
     (0.71239, 0.45, 1, "PASS: 0.712, between 0.45 and 1"),
+    (35.449, 0, 100, "PASS: 35.4, between 0 and 100"),
     (2.0, 0.1, inf, "PASS: 2, at least 0.1"),
     (2.0, -inf, 3, "PASS: 2, at most 3"),
     (-0.5, -(2**0.5), -0.0, "PASS: -0.5, between -1.41421 and 0"),

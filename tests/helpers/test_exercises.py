@@ -401,6 +401,7 @@ def test_a_case_shows_label_shapes_dtypes_and_settings():
     assert checker._describe_case(exercise, replace(c, label="half")) == f"case half [{text}]"
     assert checker._describe_case(make(), case([1, 2], label="two")) == "case two [x=[1, 2]]"
     assert checker._describe_case(make(), case(np.full(2, 1 / 3))) == "case x (2,)"
+    assert checker._describe_case(make(), case(np.array([-0.0]))) == "case x [0]"
 
 
 Pair = namedtuple("Pair", "mean var")
@@ -426,6 +427,12 @@ Pair = namedtuple("Pair", "mean var")
 def test_results_of_every_kind_are_compared(result, expected, text):
     passed, why = checker.matches(result, expected, 1e-6)
     assert passed == (not text) and (passed or why == text)
+
+
+def test_two_exercises_of_one_name_are_refused(monkeypatch):
+    monkeypatch.setattr(checker, "exercises_of_lessons", lambda: {"01_axis": [make()], "02_batch": [make()]})
+    with pytest.raises(ValueError, match="^02_batch: there is already an exercise called 'double'$"):
+        all_exercises.__wrapped__()
 
 
 def test_tuple_items_have_the_exercises_names():

@@ -79,7 +79,7 @@ def test_every_group_is_standardized_by_its_own_statistics(name, shape):
         (lambda: layer_norm([1.0, 2.0, 3.0, 6.0], eps=0.5), ([-1, -0.5, 0, 1.5], [3], [3.5])),
         # 1, 7: mean square 25, with eps 36
         (lambda: rms_norm([[1.0, 7.0]], eps=0), ([[0.2, 1.4]], [[5]])),
-        (lambda: rms_norm([[1.0, 7.0]], eps=11.0), ([[1 / 6, 7 / 6]], [[6]])),
+        (lambda: rms_norm([1.0, 7.0], eps=11.0), ([1 / 6, 7 / 6], [6])),
         # groups (0, 2) and (10, 30), neighbors and not interleaved
         (lambda: group_norm([[0.0, 2.0, 10.0, 30.0]], 2, eps=0), ([[-1, 1, -1, 1]], [[1, 20]], [[1, 100]])),
         (

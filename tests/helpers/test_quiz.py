@@ -193,6 +193,7 @@ BROKEN = [
     ('text = "An error"', 'text = "An error"\nright = true', "on exactly 1 option"),
     (GOOD_FILE[GOOD_FILE.index("[[question]]") :], "", "expected one or more .*question"),
     (GOOD_FILE[GOOD_FILE.index("[[question]]") :], 'question = "?"', r"question must be written as \[\[question\]\]"),
+    (GOOD_FILE[GOOD_FILE.index("[[question]]") :], 'question = ["?"]', r"must be written as \[\[question\]\]"),
     ('why = "Numbers compare."\n', f'why = "x"\n{AGAIN}', r"each with its own key, got the keys \['one', 'one'\]"),
 ]
 

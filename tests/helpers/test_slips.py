@@ -84,6 +84,21 @@ def test_what_several_slips_and_the_numbers_say(edits, sentence):
     assert diagnose(EXERCISE, written("", "", text))[1].startswith(sentence)
 
 
+@pytest.mark.parametrize(
+    ("body", "old", "new", "sentence"),
+    [
+        ("z = x.copy()\n    z += y\n    return z", "+=", "-=", "a term has the wrong sign"),
+        ("return x.mean(0)", "(0)", "(1)", "another axis is taken"),
+        ("return x.min(), x.max()", ", x.max()", "", "one is missing"),
+        ("return x, y, x + y", "x, y, x + y", "y, x + y, x", "the results stand in another order"),
+    ],
+)
+def test_a_slip_in_a_statement_a_call_or_the_results_is_named(body, old, new, sentence):
+    solution = f"def my_norm(x, y):\n    {body}"
+    exercise = Exercise(solution=solution, cases=lambda rng: [case(*rng.standard_normal((2, 4, 4)))], mistakes={})
+    assert diagnose(exercise, written(old, new, solution))[1].startswith(f"one slip from right: {sentence}")
+
+
 RIGHT = np.array([[1.0, -2.0, 4.0], [3.0, 5.0, -8.0], [7.0, 9.0, 6.0]])
 
 
