@@ -11,7 +11,7 @@ from docutils import nodes
 from myst_nb.sphinx_ import HideCodeCellNode
 from sphinxcontrib import katex
 
-from tools.publish.typeset import KATEX, wait_for_server
+from tools.publish.typeset import KATEX
 
 HERE = Path(__file__).resolve().parent
 
@@ -32,7 +32,6 @@ myst_heading_anchors = 4
 katex_prerender = True
 katex_js_path = str(KATEX / "katex.min.js")
 katex_css_path = "katex/katex.min.css"
-wait_for_server(katex.KaTeXServer)
 katex.KATEX_DEFAULT_OPTIONS.update(throwOnError=True, strict="ignore")
 
 html_theme = "sphinx_book_theme"
