@@ -24,7 +24,7 @@ from tools.learner.widget_state import needed
 from tools.lessons import ROOT, all_lessons, tags_of, text
 from tools.marks import HEADING, kind_of, marks_of, printed_by
 from tools.publish.cells import prepared, state_on_page
-from tools.publish.pages import copy_katex, environment, fill, need_packages, reader, run
+from tools.publish.pages import copy_katex, fill, reader, run
 from tools.publish.replace_folder import check_place, replace_folder
 from tools.publish.shown_code import code_of, found_by
 from tools.publish.typeset import WEB, typeset
@@ -223,8 +223,7 @@ def deck_page(lesson, pictures, pages, address=""):
     """A lesson's deck as HTML; the site's pages lie at `pages`, if there are any, and in public at `address`."""
     cells, models = prepared(lesson.nb, lesson.name, pictures, "pictures")
     columns = Deck(lesson, cells, models).columns
-    environment().filters["notes"] = lambda words: Markup(NOTES.renderInline(words))
-    known = {"lesson": lesson, "columns": columns, "advice": ADVICE}
+    known = {"lesson": lesson, "columns": columns, "advice": ADVICE, "needs": Markup(NOTES.renderInline(lesson.needs))}
     known["home"] = f"{address.rstrip('/')}/{lesson.name}.html" if address else pages and f"{pages}/{lesson.name}.html"
     known["sections"] = [part.title for part in lesson.parts if part.level == 2 and re.match(r"\d|Skill", part.title)]
     known["exercises"] = [part.title for part in lesson.parts if part.tagged("exercise")]
@@ -277,7 +276,6 @@ def build(out, pages, address=""):
     """Write the decks and their index; return how many there are."""
     out = Path(out).resolve()
     check_place(out)
-    need_packages("katex", "reveal.js")
     lessons = all_lessons()
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder) / "slides"

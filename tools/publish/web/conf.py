@@ -46,7 +46,7 @@ html_theme_options = {
     "search_bar_text": "Search the lessons",
     "toc_title": "On this page",
     "show_toc_level": 2,
-    "secondary_sidebar_items": {"**": ["page-toc"], "index": [], "explorers": []},
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
     "use_download_button": False,  # each lesson has a link of its own, to the notebook as a learner gets it
     "use_fullscreen_button": False,
     "navigation_with_keys": False,  # arrow keys belong to the sliders
