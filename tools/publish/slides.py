@@ -244,7 +244,7 @@ def write(lessons, folder, pages, address=""):
     (folder / "pictures").mkdir(parents=True)
     assets, reveal = folder / "assets", WEB / "node_modules" / "reveal.js" / "dist"
     copy_katex(assets)
-    ours = (WEB / "static" / "host.js", WEB / "bundle" / "deck.js", WEB / "slides" / "deck.css")
+    ours = [WEB / name for name in ("static/host.js", "static/host.css", "bundle/deck.js", "slides/deck.css")]
     for file in (reveal / "reveal.js", reveal / "reveal.css", reveal / "plugin" / "notes.js", *ours):
         shutil.copy(file, assets)
     (assets / "theme.css").write_text(theme.css_variables("html"), encoding="utf-8")

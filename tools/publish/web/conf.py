@@ -36,7 +36,7 @@ katex.KATEX_DEFAULT_OPTIONS.update(throwOnError=True, strict="ignore")
 
 html_theme = "sphinx_book_theme"
 html_static_path = [str(HERE / "static"), os.environ["SITE_STATIC"]]
-html_css_files = ["theme.css", "site.css"]
+html_css_files = ["theme.css", "host.css", "site.css"]
 html_js_files = [("host.js", {"defer": "defer"})]
 html_copy_source = False
 html_use_index = False
