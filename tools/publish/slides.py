@@ -274,7 +274,6 @@ def too_tall(folder):
 
 def build(out, pages, address=""):
     """Write the decks and their index; return how many there are."""
-    out = Path(out).resolve()
     check_place(out)
     lessons = all_lessons()
     with tempfile.TemporaryDirectory() as folder:
@@ -292,8 +291,7 @@ def main(arguments=None):
     parser.add_argument("out", nargs="?", default=slides, help="output folder (default: site/slides/)")
     options = parser.parse_args(arguments)
     site = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["site"]
-    beside = (Path(options.out).resolve().parent / "index.html").exists()
-    pages = ".." if beside else None
+    pages = ".." if (Path(options.out).resolve().parent / "index.html").exists() else None
     return run(lambda options: f"{build(options.out, pages, site['address'])} decks", options)
 
 
