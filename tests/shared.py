@@ -4,6 +4,7 @@ import ast
 import base64
 import functools
 import os
+import re
 import zlib
 from pathlib import Path
 
@@ -93,6 +94,11 @@ def decode_frames(spec, data):
 def unpack(packed):
     """The text that `helpers.widgets.widget_code.pack` has packed."""
     return zlib.decompress(base64.b64decode(packed)).decode()
+
+
+def slug(title):
+    """The name of a heading in the address of its page, for Sphinx and for sections.js."""
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
 
 
 @functools.cache

@@ -15,7 +15,7 @@ from helpers.widgets.explorer.picture import STRONGEST
 from tests.shared import LESSONS, ROOT, read
 
 OTHER = "#7B1FA2"  # in no palette
-PAGES = [ROOT / "tools" / "publish" / "web" / name for name in ("static/site.css", "slides/deck.css")]
+PAGES = [ROOT / "tools/publish/web" / name for name in ("static/site.css", "static/host.css", "slides/deck.css")]
 SOURCES = [path for end in ("py", "css", "js") for path in sorted((ROOT / "helpers").rglob(f"*.{end}"))] + PAGES
 LITERAL = re.compile(r"#[0-9a-fA-F]{3,8}\b(?![-\w])|\b(rgb|hsl)a?\(")
 

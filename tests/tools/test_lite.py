@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.shared import LESSONS, ROOT
+from tests.shared import LESSONS, ROOT, slug
 from tools.learner import workbook
 from tools.learner.widget_state import models_of
 from tools.lessons import read_lesson, tags_of, text
@@ -69,8 +69,8 @@ def test_the_kernel_is_prepared_by_a_program(tmp_path, monkeypatch):
 def test_headings_join_pages_and_their_lessons(lesson):
     """A formula or a link in a heading is one thing in the notebook's text and another on the page."""
     titles = [part.title for part in read_lesson(lesson).parts if part.level]
-    keys = [re.sub(r"[^\w]+|_", "-", title.lower()) for title in titles]
-    assert not [title for title in titles if re.search(r"[$\]<]", title)] and len(set(keys)) == len(keys)
+    names = list(map(slug, titles))
+    assert not [title for title in titles if re.search(r"[$\]<]", title)] and len(set(names)) == len(names)
 
 
 def test_helpers_load_no_matplotlib_before_a_figure():

@@ -14,7 +14,7 @@ from tools.marks import defaults, marks_of, write_marks
 
 pytest.importorskip("markdown_it", reason="authors have it")
 pytest.importorskip("mdit_py_plugins", reason="authors have it")
-from tools.publish import pages, slides  # noqa: E402
+from tools.publish import slides  # noqa: E402
 from tools.publish.shown_code import found_by, listing  # noqa: E402
 
 
@@ -218,9 +218,3 @@ def test_deck_links_need_pages_for_the_glossary():
     link = '<a href="02_batch_dependence.ipynb#x">02</a> <a href="../notebooks/glossary.md#Eps">eps</a>'
     linked = '<a href="02_batch_dependence.html#x">02</a> <a href="../glossary.html#eps">eps</a>'
     assert slides.with_links(link, "..") == linked and slides.with_links(link, None).endswith("02</a> eps")
-
-
-def test_without_reveal_the_command_says_what_to_do(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(pages, "WEB", tmp_path)
-    assert slides.main([str(tmp_path / "out")]) == 1
-    assert "make slides" in capsys.readouterr().err

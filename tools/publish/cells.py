@@ -10,10 +10,6 @@ from tools.learner import widget_state
 from tools.lessons import VIEW, role_of, text
 
 
-def size_of(png):
-    return struct.unpack(">II", png[16:24])
-
-
 def picture_of(output):
     """(PNG, the words that tell it) of an output with a stored picture."""
     caption = output["metadata"].get("image/png", {}).get("alt") or text(output["data"].get("text/plain", ""))
@@ -29,7 +25,7 @@ def picture(output, file, address):
     file.write_bytes(png)
     words = html.escape(caption)
     kind = "still photo" if output["metadata"].get("needs_background") == "light" else "still"
-    width, height = size_of(png)
+    width, height = struct.unpack(">II", png[16:24])
     shown = output["metadata"].get("image/png", {}).get("width", width)
     return (
         f'<figure class="{kind}"><img src="{address}/{file.name}" alt="{words}" width="{shown}" '

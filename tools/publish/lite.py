@@ -28,7 +28,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from tools.learner import workbook
-from tools.lessons import ROOT, text
+from tools.lessons import ROOT
 from tools.publish.pages import PublishError, known_questions, run
 from tools.publish.replace_folder import check_place, replace_folder
 from tools.publish.typeset import WEB
@@ -47,9 +47,6 @@ OF_KERNEL = ["ipykernel-6", "piplite-", "pyodide_kernel-", "widgetsnbextension-4
 HELPERS = ["numpy", "matplotlib", "ipywidgets", "anywidget"]
 # Loaded before the kernel starts. JupyterLite would look for those that are missing here on PyPI.
 AT_START = ["micropip", "piplite", "sqlite3", "ipykernel", "comm", "pyodide_kernel", "jedi", "ipython"]
-# MB that a first visit downloads, compressed: JupyterLab and Python (12), NumPy, widgets, matplotlib; seaborn as well.
-# Counted from the files that a browser asked for; NumPy and what draws by the sizes that Pyodide states.
-DOWNLOADED, WITH_SEABORN = 25, 30
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -135,11 +132,10 @@ def extended(lock, ours, before):
 
 
 def write_python(pyodide, out):
-    """Write packages/ with its list, and pyodide/ where the distribution is a folder; return what that lacks."""
+    """Write packages/ with its list, and pyodide/ where the distribution is a folder."""
     is_folder = isinstance(pyodide, Path)
     ours = dict(map(entry, write_wheels(out / "packages")))
     lock = extended(read_lock(pyodide), ours, "../pyodide/" if is_folder else pyodide)
-    missing = {"numpy", "matplotlib", "pandas"} - set(lock["packages"])
     if is_folder:
         lock["packages"] = {name: lock["packages"][name] for name in needed([*AT_START, *ours], lock["packages"])}
         files = [package["file_name"] for name, package in lock["packages"].items() if name not in ours]
@@ -147,7 +143,6 @@ def write_python(pyodide, out):
         for file in [*CORE, *(Path(file).name for file in files)]:
             shutil.copy(pyodide / file, out / "pyodide")
     (out / "packages" / "pyodide-lock.json").write_text(json.dumps(lock), encoding="utf-8")
-    return missing
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -174,12 +169,6 @@ def write_contents(folder):
         hashes[lesson.name] = workbook.remembered(nb)["original"]
     shutil.copy(ROOT / "notebooks" / "glossary.md", folder)
     return hashes
-
-
-def megabytes(nb):
-    """What the first visit to a lesson downloads, about, when all of its cells are run."""
-    code = "\n".join(text(cell["source"]) for cell in nb["cells"] if cell["cell_type"] == "code")
-    return WITH_SEABORN if "seaborn" in code else DOWNLOADED
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -220,11 +209,8 @@ def write_settings(folder, pyodide):
 
 
 def build(out, pyodide):
-    """Write the folder; return (number of lessons, names of the packages that Pyodide lacks)."""
-    out = Path(out).resolve()
+    """Write the folder; return the number of lessons."""
     check_place(out)
-    if not KERNEL.is_dir():
-        raise PublishError("JupyterLite is not installed: run `make lite`.")
     with tempfile.TemporaryDirectory() as folder:
         source, made = Path(folder) / "source", Path(folder) / "made"
         hashes = write_contents(source / "contents")
@@ -232,27 +218,21 @@ def build(out, pyodide):
         command = [PYTHON, "-m", "jupyterlite_core", "build", "--contents", source / "contents", "--output-dir", made]
         command += ["--no-sourcemaps", "--no-unused-shared-packages", "--apps", "lab", "--apps", "notebooks"]
         must_run(command, "JupyterLite could not be built", cwd=source)
-        missing = write_python(pyodide, made)
+        write_python(pyodide, made)
         (made / ABOUT).write_text(json.dumps(hashes), encoding="utf-8")
         replace_folder(made, out)
-    return len(hashes), missing
+    return len(hashes)
 
 
 def main(arguments=None):
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["site"]
     parser = argparse.ArgumentParser(description="Build the lessons that run in a browser.")
     parser.add_argument("out", nargs="?", default=ROOT / "site" / "run", help="output folder (default: site/run/)")
+    options = parser.parse_args(arguments)
     place = os.environ.get("PYODIDE_DIST") or settings["pyodide"]
-    parser.add_argument("--pyodide", default=place, help="address or folder of Pyodide (default: from pyproject.toml)")
-
-    def build_lite(options):
-        address = options.pyodide.startswith(("https://", "http://"))
-        pyodide = options.pyodide.rstrip("/") + "/" if address else Path(options.pyodide).resolve()
-        count, missing = build(options.out, pyodide)
-        without = f" (they cannot run: Pyodide here lacks {', '.join(sorted(missing))})" if missing else ""
-        return f"{count} lessons for the browser{without}"
-
-    return run(build_lite, parser.parse_args(arguments))
+    is_address = place.startswith(("https://", "http://"))
+    pyodide = place.rstrip("/") + "/" if is_address else Path(place).resolve()
+    return run(lambda options: f"{build(options.out, pyodide)} lessons for the browser", options)
 
 
 if __name__ == "__main__":

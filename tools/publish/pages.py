@@ -38,13 +38,6 @@ def reader(formula, **options):
     return parser.use(dollarmath_plugin, **rendered)
 
 
-def need_packages(*names):
-    for name in names:
-        if not (WEB / "node_modules" / name).is_dir():
-            commands = "`make site` or `make slides`"
-            raise PublishError(f"{name} is not installed: run {commands}, which need Node and npm.")
-
-
 def copy_katex(folder):
     """Put the style sheet and the fonts that typeset formulas need into a folder."""
     folder.mkdir(parents=True, exist_ok=True)

@@ -28,7 +28,7 @@ from tools.learner import workbook
 from tools.lessons import GOALS, ROOT, VIEW, LessonError, all_lessons, tags_of, text, waiting_classes, with_place
 from tools.publish import lite, slides
 from tools.publish.cells import html_of, prepared, state_on_page
-from tools.publish.pages import PublishError, copy_katex, fill, known_questions, need_packages, run
+from tools.publish.pages import PublishError, copy_katex, fill, known_questions, run
 from tools.publish.replace_folder import MARK, check_place, replace_folder
 from tools.publish.typeset import WEB
 
@@ -103,17 +103,14 @@ def lesson_page(lesson, pictures, repository="", run=""):
     cells = [cell | {"source": with_place(text(cell["source"]), lesson.core)} for cell in cells]
     cells = with_deeper_closed(with_covers([for_myst(cell, lesson.name) for cell in cells]))
     facts = next((k for k, cell in enumerate(cells) if cell["source"].startswith(GOALS)), 0)
-    cells.insert(facts + 1, markdown(head(lesson.name, repository, run, lite.megabytes(lesson.nb))))
+    cells.insert(facts + 1, markdown(head(lesson.name, repository, run)))
     metadata = {key: value for key, value in lesson.nb["metadata"].items() if key != "widgets"}
     cells += [markdown(state_on_page(models))] * bool(models)
     return {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 4}  # 4.4: a cell needs no id
 
 
-def head(name, repository, run="", megabytes=0):
-    github = re.fullmatch(r"https://github\.com/([\w.-]+/[\w.-]+?)(?:\.git)?/?", repository)
-    folder = repository.rstrip("/").rpartition("/")[2].removesuffix(".git")
-    known = {"repository": repository, "folder": folder, "github": github and github[1]}
-    made = fill("lesson_head.html", lesson=name, run=run, megabytes=megabytes, **known)
+def head(name, repository, run=""):
+    made = fill("lesson_head.html", lesson=name, run=run, repository=repository)
     return re.sub(r"\n\s*\n", "\n", made).strip()
 
 
@@ -128,42 +125,6 @@ def other_page(page, lessons, wanted, pictures, **known):
     return fill(f"{page}.md", lesson=lesson, lessons=lessons, shown=shown, state=state, **known)
 
 
-def shows(beginning):
-    """Whether a cell shows a text that begins so."""
-
-    def wanted(lesson, cell):
-        texts = [text(output.get("data", {}).get("text/plain", "")) for output in cell.get("outputs", [])]
-        return any(words.startswith(beginning) for words in texts)
-
-    return wanted
-
-
-def explorers_of(lesson, pictures):
-    """[(still picture as HTML, what it shows, the heading it stands under)] of a lesson's explorers."""
-    found, heading = [], ""
-    for cell in prepared(lesson.nb, lesson.name, pictures)[0]:
-        source = text(cell["source"])
-        if cell["cell_type"] == "markdown":
-            heading = ([heading] + re.findall(r"^## (.+)", source, re.MULTILINE))[-1]
-            continue
-        named = re.match(r"# Explorer: (.+)", source)
-        image = re.search(r"<img [^>]+>", html_of(cell))
-        if named and image:
-            found.append((Markup(image[0]), named[1], heading))
-    return found
-
-
-def slug(heading):
-    """The name that Sphinx gives to a heading, for links to it."""
-    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
-
-
-def explorers_page(lessons, pictures):
-    """All explorers in one place, each with a link into its lesson."""
-    shown = [(lesson, explorers_of(lesson, pictures)) for lesson in lessons]
-    return fill("explorers.md", shown=[pair for pair in shown if pair[1]], slug=slug)
-
-
 # The landing page begins with the first pictures of three lessons, under these headlines.
 RESULTS = {
     "02": "One image, one network, two answers",
@@ -175,13 +136,18 @@ RESULTS = {
 def results(lessons, pictures):
     """[(headline, lesson, its first picture as HTML)] for the landing page."""
     made = []
-    for lesson in sorted(
-        (each for each in lessons if each.number in RESULTS), key=lambda each: [*RESULTS].index(each.number)
-    ):
-        shown = map(html_of, filter(lambda cell: "outputs" in cell, prepared(lesson.nb, lesson.name, pictures)[0]))
-        image = next(filter(None, (re.search(r"<img [^>]+>", words) for words in shown)))
-        made.append((RESULTS[lesson.number], lesson, Markup(image[0])))
+    for number, headline in RESULTS.items():
+        lesson = next(lesson for lesson in lessons if lesson.number == number)
+        cells = prepared(lesson.nb, lesson.name, pictures)[0]
+        shown = "".join(html_of(cell) for cell in cells if "outputs" in cell)
+        made.append((headline, lesson, Markup(re.search(r"<img [^>]+>", shown)[0])))
     return made
+
+
+def is_progress(lesson, cell):
+    """What the page of the learner's progress shows."""
+    texts = [text(output.get("data", {}).get("text/plain", "")) for output in cell.get("outputs", [])]
+    return any(words.startswith("Your progress") for words in texts)
 
 
 def is_playground(lesson, cell):
@@ -192,15 +158,10 @@ def is_playground(lesson, cell):
 
 def other_pages(lessons, pictures, run=""):
     """{name: Markdown} of the pages that are no lessons, but for the glossary, which is a file."""
-    title = tomllib.loads((ROOT / "helpers/lessons/14_choosing_a_norm/claims.toml").read_text(encoding="utf-8"))[
-        "title"
-    ]
-    first = {"run": run, "megabytes": lite.megabytes(lessons[0].nb), "results": results(lessons, pictures)}
+    first = {"run": run, "results": results(lessons, pictures)}
     return {
         "index": other_page("landing", lessons, is_playground, pictures, **first),
-        "explorers": explorers_page(lessons, pictures),
-        "progress": other_page("progress", lessons, shows("Your progress"), pictures),
-        "claims": other_page("claims", lessons, shows(title), pictures, title=title),
+        "progress": other_page("progress", lessons, is_progress, pictures),
     }
 
 
@@ -248,7 +209,6 @@ def build(out, repository, run="", address=""):
     """
     out = Path(out).resolve()
     check_place(out)
-    need_packages("katex", "reveal.js")
     lessons = all_lessons()
     run = f"{lite.FOLDER}/" if (out / lite.FOLDER / "lab" / "index.html").exists() else run
     with tempfile.TemporaryDirectory() as folder:
@@ -270,14 +230,9 @@ def main(arguments=None):
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["site"]
     parser = argparse.ArgumentParser(description="Build the reading site.")
     parser.add_argument("out", nargs="?", default=ROOT / "site", help="output folder (default: site/)")
-    for name, what in {"repository": "the repository's address", "run": "address of the lessons to run"}.items():
-        parser.add_argument(f"--{name}", default=settings[name], help=f"{what} (default: from pyproject.toml)")
-
-    def build_site(options):
-        run_at = options.run and options.run.rstrip("/") + "/"
-        return f"{build(options.out, options.repository, run_at, settings['address'])} lessons"
-
-    return run(build_site, parser.parse_args(arguments))
+    options = parser.parse_args(arguments)
+    where = (settings["repository"], settings["run"] and settings["run"].rstrip("/") + "/", settings["address"])
+    return run(lambda options: f"{build(options.out, *where)} lessons", options)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from tools.learner.widget_state import needed
 from tools.lessons import ROOT, all_lessons, tags_of, text
 from tools.marks import HEADING, kind_of, marks_of, printed_by
 from tools.publish.cells import prepared, state_on_page
-from tools.publish.pages import copy_katex, environment, fill, need_packages, reader, run
+from tools.publish.pages import copy_katex, fill, reader, run
 from tools.publish.replace_folder import check_place, replace_folder
 from tools.publish.shown_code import code_of, found_by
 from tools.publish.typeset import WEB, typeset
@@ -223,8 +223,7 @@ def deck_page(lesson, pictures, pages, address=""):
     """A lesson's deck as HTML; the site's pages lie at `pages`, if there are any, and in public at `address`."""
     cells, models = prepared(lesson.nb, lesson.name, pictures, "pictures")
     columns = Deck(lesson, cells, models).columns
-    environment().filters["notes"] = lambda words: Markup(NOTES.renderInline(words))
-    known = {"lesson": lesson, "columns": columns, "advice": ADVICE}
+    known = {"lesson": lesson, "columns": columns, "advice": ADVICE, "needs": Markup(NOTES.renderInline(lesson.needs))}
     known["home"] = f"{address.rstrip('/')}/{lesson.name}.html" if address else pages and f"{pages}/{lesson.name}.html"
     known["sections"] = [part.title for part in lesson.parts if part.level == 2 and re.match(r"\d|Skill", part.title)]
     known["exercises"] = [part.title for part in lesson.parts if part.tagged("exercise")]
@@ -245,7 +244,7 @@ def write(lessons, folder, pages, address=""):
     (folder / "pictures").mkdir(parents=True)
     assets, reveal = folder / "assets", WEB / "node_modules" / "reveal.js" / "dist"
     copy_katex(assets)
-    ours = (WEB / "static" / "host.js", WEB / "bundle" / "deck.js", WEB / "slides" / "deck.css")
+    ours = [WEB / name for name in ("static/host.js", "static/host.css", "bundle/deck.js", "slides/deck.css")]
     for file in (reveal / "reveal.js", reveal / "reveal.css", reveal / "plugin" / "notes.js", *ours):
         shutil.copy(file, assets)
     (assets / "theme.css").write_text(theme.css_variables("html"), encoding="utf-8")
@@ -275,9 +274,7 @@ def too_tall(folder):
 
 def build(out, pages, address=""):
     """Write the decks and their index; return how many there are."""
-    out = Path(out).resolve()
     check_place(out)
-    need_packages("katex", "reveal.js")
     lessons = all_lessons()
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder) / "slides"
@@ -294,8 +291,7 @@ def main(arguments=None):
     parser.add_argument("out", nargs="?", default=slides, help="output folder (default: site/slides/)")
     options = parser.parse_args(arguments)
     site = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["site"]
-    beside = (Path(options.out).resolve().parent / "index.html").exists()
-    pages = ".." if beside else None
+    pages = ".." if (Path(options.out).resolve().parent / "index.html").exists() else None
     return run(lambda options: f"{build(options.out, pages, site['address'])} decks", options)
 
 

@@ -11,7 +11,7 @@ from docutils import nodes
 from myst_nb.sphinx_ import HideCodeCellNode
 from sphinxcontrib import katex
 
-from tools.publish.typeset import KATEX, wait_for_server
+from tools.publish.typeset import KATEX
 
 HERE = Path(__file__).resolve().parent
 
@@ -32,12 +32,11 @@ myst_heading_anchors = 4
 katex_prerender = True
 katex_js_path = str(KATEX / "katex.min.js")
 katex_css_path = "katex/katex.min.css"
-wait_for_server(katex.KaTeXServer)
 katex.KATEX_DEFAULT_OPTIONS.update(throwOnError=True, strict="ignore")
 
 html_theme = "sphinx_book_theme"
 html_static_path = [str(HERE / "static"), os.environ["SITE_STATIC"]]
-html_css_files = ["theme.css", "site.css"]
+html_css_files = ["theme.css", "host.css", "site.css"]
 html_js_files = [("host.js", {"defer": "defer"})]
 html_copy_source = False
 html_use_index = False
@@ -47,7 +46,7 @@ html_theme_options = {
     "search_bar_text": "Search the lessons",
     "toc_title": "On this page",
     "show_toc_level": 2,
-    "secondary_sidebar_items": {"**": ["page-toc"], "index": [], "explorers": []},
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
     "use_download_button": False,  # each lesson has a link of its own, to the notebook as a learner gets it
     "use_fullscreen_button": False,
     "navigation_with_keys": False,  # arrow keys belong to the sliders

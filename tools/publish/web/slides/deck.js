@@ -16,12 +16,6 @@ function isTooLarge(fit) {
   return frame.scrollHeight > frame.clientHeight || parts.some((one) => one.scrollWidth > one.clientWidth + 1);
 }
 
-/** Whether a picture's letters are too small. @param {HTMLElement} fit */
-function hasSmallPicture(fit) {
-  const pictures = [...fit.querySelectorAll(".still img")];
-  return pictures.some((one) => one.getBoundingClientRect().width < 1.15 * Number(one.getAttribute("width")));
-}
-
 /** All shrink together; those that do not fit at their smallest size are returned. @param {HTMLElement[]} fits */
 function fitAll(fits, name = "--zoom") {
   let open = fits;
@@ -32,15 +26,10 @@ function fitAll(fits, name = "--zoom") {
   return open;
 }
 
-/** @param {HTMLElement[]} fits */
-function callTooTall(fits) {
-  for (const fit of fits) fit.closest("section")?.setAttribute("data-too-tall", "");
-}
-
 /** What a learner alone is told below a question takes room, too. */
 const grown = new ResizeObserver((entries) => {
   for (const { target } of entries) {
-    if (target instanceof HTMLElement && target.offsetParent && isTooLarge(target)) callTooTall(fitAll([target]));
+    if (target instanceof HTMLElement && target.offsetParent && isTooLarge(target)) fitAll([target]);
   }
 });
 
@@ -53,12 +42,13 @@ async function layOut() {
   const high = fitAll(fits);
   for (const fit of high) fit.classList.add("tight");
   if (high.length) await nextFrame();
-  callTooTall([...fitAll(high), ...fits.filter(hasSmallPicture)]);
+  const tall = fitAll(high);
   const votes = fits.filter((fit) => fit.closest(".is-question"));
   for (const fit of votes) fit.closest(".sheet")?.setAttribute("data-vote", "answer");
-  callTooTall(fitAll(votes, "--answer-zoom"));
+  tall.push(...fitAll(votes, "--answer-zoom"));
   for (const fit of votes) fit.closest(".sheet")?.removeAttribute("data-vote");
   for (const fit of votes) grown.observe(fit);
+  for (const fit of tall) fit.closest("section")?.setAttribute("data-too-tall", "");
 }
 
 // ---------------------------------------------------------------------------------------------------

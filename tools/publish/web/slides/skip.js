@@ -50,10 +50,6 @@ function tellTime() {
     const until = line.closest("aside") ? `, to minute ${to}` : "";
     line.querySelector(".minutes")?.replaceChildren(from === to ? "not today" : `${to - from} min${until}`);
   }
-  const halves = Object.entries(ends).filter(([name]) => /^\d/.test(name));
-  halves.sort(([, [, a]], [, [, b]]) => Math.abs(2 * a - whole) - Math.abs(2 * b - whole));
-  const stop = halves.slice(0, 1).map(([name, [, end]]) => `For two classes, end the first at minute ${end}: ${name}`);
-  for (const slide of all) slide.querySelector(".stops")?.replaceChildren(...stop);
 }
 
 /** @param {boolean} [everything] as in the overview. */
@@ -70,7 +66,7 @@ export function arrange(everything = false) {
 /** @param {boolean} everything */
 function rearrange(everything) {
   const all = [...columns.values()].flat();
-  const here = all.findIndex((slide) => slide === Reveal.getCurrentSlide());
+  const here = all.indexOf(Reveal.getCurrentSlide());
   arrange(everything);
   Reveal.sync();
   const shown = [...all.slice(here), ...all.slice(0, here).reverse()].find((slide) => slide.isConnected) ?? all[0];

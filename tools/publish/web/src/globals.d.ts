@@ -9,7 +9,7 @@ declare const Reveal: {
   slide(h: number, v: number): void;
   sync(): void;
   isOverview(): boolean;
-  getCurrentSlide(): Element;
+  getCurrentSlide(): HTMLElement;
   getIndices(slide: Element): { h: number; v: number };
   getSlidePastCount(slide: Element): number;
   getTotalSlides(): number;

@@ -4,7 +4,7 @@
 
 import { followAnswer, load, placeOf, read, save } from "../../../../helpers/widgets/answers.js";
 import { NOTES } from "../../../../helpers/widgets/quiz/lessons.js";
-import { keyOf } from "./sections.js";
+import { slugOf } from "./sections.js";
 
 const REFERENCE = "IPY_MODEL_";
 
@@ -30,8 +30,6 @@ function makeModel({ model_name, state, buffers = [] }, manager) {
     place[path[path.length - 1]] = bytes(data);
   }
   const heard = new EventTarget();
-  /** @type {Map<() => void, { name: string, call: () => void }[]>} */
-  const listeners = new Map();
   return {
     kind: model_name,
     widget_manager: manager,
@@ -41,16 +39,8 @@ function makeModel({ model_name, state, buffers = [] }, manager) {
       state[key] = value;
       heard.dispatchEvent(new Event(`change:${key}`));
     },
-    on(name, listener) {
-      const call = () => listener();
-      listeners.set(listener, [...(listeners.get(listener) ?? []), { name, call }]);
-      heard.addEventListener(name, call);
-    },
-    off(name, listener) {
-      for (const known of listeners.get(listener) ?? []) {
-        if (known.name === name) heard.removeEventListener(name, known.call);
-      }
-    },
+    on: (name, listener) => heard.addEventListener(name, listener),
+    off: (name, listener) => heard.removeEventListener(name, listener),
     save_changes() {},
     send() {},
   };
@@ -180,14 +170,14 @@ async function view(model, find) {
 }
 
 // --------------------------------------------------------------------------------------------------------------------
-/** @param {Element | null} part */
-function openAround(part) {
-  part?.closest("section")?.querySelector(":scope > details.deeper")?.setAttribute("open", "");
-}
+// The page around the widgets.
 
 // A link into a part that goes deeper opens it, and so does printing.
 function openDeeper() {
-  const follow = () => openAround(document.getElementById(decodeURIComponent(location.hash.slice(1))));
+  const follow = () => {
+    const part = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    part?.closest("section")?.querySelector(":scope > details.deeper")?.setAttribute("open", "");
+  };
   window.addEventListener("hashchange", follow);
   window.addEventListener("beforeprint", () => {
     for (const fold of document.querySelectorAll("details.deeper")) fold.setAttribute("open", "");
@@ -237,15 +227,8 @@ function reachScrolling() {
   }
 }
 
-// The link that runs a lesson leads to the section that is being read; whoever comes back arrives there.
+// The link that runs a lesson leads to the section that is being read.
 function keepSection() {
-  const headings = [...document.querySelectorAll("article :is(h2, h3, h4)")];
-  const wanted = new URLSearchParams(location.search).get("section");
-  const arrived = wanted && headings.find(({ textContent }) => keyOf(textContent ?? "") === wanted);
-  if (arrived) {
-    openAround(arrived);
-    arrived.scrollIntoView();
-  }
   const link = document.querySelector("a.run-here");
   if (!(link instanceof HTMLAnchorElement)) return;
   if (location.protocol === "file:") {
@@ -253,12 +236,9 @@ function keepSection() {
     return;
   }
   const follow = () => {
+    const headings = [...document.querySelectorAll("article :is(h2, h3, h4)")];
     const above = headings.filter((heading) => heading.getBoundingClientRect().top < innerHeight / 3);
-    const address = new URL(link.href);
-    address.searchParams.delete("section");
-    const read = above[above.length - 1]?.textContent;
-    if (read) address.searchParams.set("section", keyOf(read));
-    link.href = address.href;
+    link.hash = slugOf(above.at(-1)?.textContent ?? "");
   };
   for (const kind of ["pointerdown", "focus", "click"]) link.addEventListener(kind, follow);
 }

@@ -16,8 +16,7 @@ import { STYLE, Work } from "./work.js";
  *   getMetadata(key: string): any, setMetadata(key: string, value: unknown): void, dirty: boolean,
  *   contentChanged: Signal<unknown, void>, stateChanged: Signal<unknown, { name: string, newValue: unknown }> }} Notebook
  * @typedef {{ requestCommInfo: (content: object) => Promise<object>, createComm: (target: string, id?: string) => object,
- *   requestExecute(content: object): object, statusChanged: Signal<unknown, string>,
- *   iopubMessage: Signal<unknown, { content: { ename?: string } }> }} Kernel
+ *   requestExecute(content: object): object, statusChanged: Signal<unknown, string> }} Kernel
  * @typedef {import("./work.js").LessonPanel & { context: { model: Notebook },
  *   sessionContext: { session: { kernel: Kernel | null } | null,
  *     kernelChanged: Signal<unknown, { newValue: Kernel | null }> } }} Panel
@@ -28,14 +27,16 @@ import { STYLE, Work } from "./work.js";
 const STATE = "application/vnd.jupyter.widget-state+json";
 const VIEW = "application/vnd.jupyter.widget-view+json";
 const PATIENCE = 120_000; // milliseconds that Python may take to start
-const KEPT = "What you wrote is still here.";
-const NOT_STARTED = `Python could not start: its files did not arrive, or this browser has too little memory. ${KEPT}`;
-const NO_MEMORY = `Python has used all the memory that this browser gives it. ${KEPT}`;
+const NOT_STARTED =
+  "Python could not start: its files did not arrive, or this browser has too little memory. What you wrote is still here.";
+// The place in a lesson to which the address leads, out of which JupyterLab soon takes it.
+const wanted = {
+  path: new URLSearchParams(location.search).get("path"),
+  section: decodeURIComponent(location.hash.slice(1)),
+};
 
 /** @type {Packages} */
 let shared; // the packages of JupyterLab itself
-/** @type {{ path: string, section: string } | null} */
-let wanted = null; // the place in a lesson to which the address leads
 
 // JupyterLite's kernels never answer "which comms are there?", for which JupyterLab's widget manager waits before it
 // reads the widgets of the file. A kernel that has just started has none, so this answers at once.
@@ -115,7 +116,7 @@ function stayClean(notebook) {
   });
 }
 
-// Prepare each new kernel of a lesson, and say so where Python does not start or has no memory left.
+// Prepare each new kernel of a lesson, and say so where Python does not start.
 /** @param {Panel} panel @param {Work} work */
 function watchKernels({ node, sessionContext }, work) {
   const late = setTimeout(() => node.isConnected && work.stopped(NOT_STARTED), PATIENCE);
@@ -135,9 +136,6 @@ function watchKernels({ node, sessionContext }, work) {
       work.started();
       if (restarted) prepare(kernel);
       [started, restarted] = [true, false];
-    });
-    kernel.iopubMessage.connect((_, { content }) => {
-      if (content.ename?.includes("MemoryError")) work.stopped(NO_MEMORY);
     });
   };
   meet(sessionContext.session?.kernel);
@@ -160,8 +158,7 @@ function activate(app, tracker, Widget) {
     await context.ready;
     keepWidgets(context.model);
     stayClean(context.model);
-    if (wanted && context.path === wanted.path) work.goTo(wanted.section);
-    wanted = null;
+    if (context.path === wanted.path) work.goTo(wanted.section);
     work.compare(await about);
   };
   document.addEventListener("click", (event) => {
@@ -194,9 +191,6 @@ async function get() {
 /** @param {Packages} packages */
 const init = (packages) => {
   shared = packages;
-  const asked = new URLSearchParams(location.search); // JupyterLab takes the path out of the address
-  const [path, section] = [asked.get("path"), asked.get("section")];
-  if (path && section) wanted = { path, section };
 };
 
 globalThis._JUPYTERLAB ??= {};

@@ -1,8 +1,9 @@
-// A section of a lesson, on its page and in the notebook: it is named by the letters and digits of its heading.
+// The name of a section in an address, on its page and in the notebook: the one that Sphinx makes of its heading.
 
 /** @param {string} heading */
-export const keyOf = (heading) =>
+export const slugOf = (heading) =>
   heading
     .toLowerCase()
-    .replace(/[^\p{L}\p{N}]+/gu, "-")
-    .replace(/^-|-$/g, "");
+    .replace(/[^\p{L}\p{N}_ -]/gu, "")
+    .trim()
+    .replaceAll(" ", "-");

@@ -4,7 +4,7 @@
 import { strFromU8, strToU8, unzipSync, zipSync } from "fflate";
 import { save as saveAnswer, today } from "../../../../helpers/widgets/answers.js";
 import { cardsOf, readAnswers, some, withAnswers, writeAnswers } from "../../../../helpers/widgets/quiz/lessons.js";
-import { keyOf } from "./sections.js";
+import { slugOf } from "./sections.js";
 
 /**
  * @typedef {{ cells: { cell_type: string, source: string | string[], metadata: { trusted?: boolean } }[],
@@ -15,9 +15,9 @@ import { keyOf } from "./sections.js";
  * @typedef {{ serviceManager: { contents: Contents }, commands: { execute(id: string, args: object): Promise<unknown> } }} App
  * @typedef {{ node: HTMLElement }} Line
  * @typedef {new (options: { node: HTMLElement }) => Line} NewLine
+ * @typedef {{ model: { type: string, sharedModel: { getSource(): string } } }} Cell
  * @typedef {{ node: HTMLElement, contentHeader: { addWidget(line: Line): void, fit(): void },
- *   content: { activeCellIndex: number, widgets: { model: { type: string, sharedModel: { getSource(): string } } }[],
- *     scrollToItem(index: number, where: string): Promise<void> },
+ *   content: { activeCellIndex: number, widgets: Cell[], scrollToItem(index: number, where: string): Promise<void> },
  *   context: { path: string, ready: Promise<void>, model: { dirty: boolean, getMetadata(key: string): any },
  *     save(): Promise<void>, revert(): Promise<void> },
  *   sessionContext: { changeKernel(kernel: object): Promise<unknown> } }} LessonPanel
@@ -25,16 +25,15 @@ import { keyOf } from "./sections.js";
 
 const KEY = "normalization_notebooks";
 const ANSWERS = "answers.json";
-const LARGEST = 200_000_000; // bytes of all files of a ZIP file together, unpacked
 
 /** @param {string} path */
 const nameOf = (path) => path.split("/").slice(-1)[0];
 
-/** @param {string} name @param {Blob} file */
-function download(name, file) {
-  const href = URL.createObjectURL(file);
-  Object.assign(document.createElement("a"), { download: name, href }).click();
-  setTimeout(() => URL.revokeObjectURL(href), 60000);
+// The names of the headings in a cell.
+/** @param {Cell} cell */
+function headingsOf({ model: { type, sharedModel } }) {
+  const headings = type === "markdown" ? sharedModel.getSource().matchAll(/^#+ (.*)/gm) : [];
+  return [...headings].map(([, words]) => slugOf(words));
 }
 
 /** @param {unknown} notebook */
@@ -75,41 +74,18 @@ async function keepAside(contents, path) {
   return aside;
 }
 
-// {path: text} of the files in a ZIP file.
-/** @param {Uint8Array} bytes */
-function unzip(bytes) {
-  let sum = 0;
-  const filter = (/** @type {{ name: string, originalSize: number }} */ { name, originalSize }) => {
-    sum += originalSize;
-    if (sum > LARGEST) throw new Error("This ZIP file is too large to hold lessons.");
-    return !name.endsWith("/");
-  };
-  return Object.entries(unzipSync(bytes, { filter })).map(([path, data]) => [path, strFromU8(data)]);
-}
-
-/** @param {string} text @param {string} name @returns {Copy} */
-function readNotebook(text, name) {
-  try {
-    const notebook = JSON.parse(text);
-    if (Array.isArray(notebook.cells) && typeof notebook.metadata === "object") return notebook;
-  } catch {
-    // said below
-  }
-  throw new Error(`${name} is not a notebook.`);
-}
-
 // The notebooks and the answers in a file of this browser: a notebook, a file of answers, or a ZIP file of them.
 /** @param {File} file */
 export async function readWork(file) {
-  const isZip = file.name.endsWith(".zip");
-  const texts = isZip ? unzip(new Uint8Array(await file.arrayBuffer())) : [[file.name, await file.text()]];
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  const files = file.name.endsWith(".zip") ? unzipSync(bytes) : { [file.name]: bytes };
   /** @type {Map<string, Copy>} */
   const notebooks = new Map();
   let answers = null;
-  for (const [path, text] of texts) {
+  for (const [path, data] of Object.entries(files)) {
     const name = nameOf(path);
-    if (name.endsWith(".ipynb")) notebooks.set(name, readNotebook(text, name));
-    else if (name.endsWith(".json")) answers = text;
+    if (name.endsWith(".ipynb")) notebooks.set(name, JSON.parse(strFromU8(data)));
+    else if (name.endsWith(".json")) answers = strFromU8(data);
   }
   if (!notebooks.size && answers === null) throw new Error(`${file.name} holds no notebooks and no answers.`);
   return { notebooks, answers };
@@ -160,9 +136,9 @@ export class Work {
       accept: ".zip,.ipynb,.json",
       hidden: true,
     });
-    this.chosen.addEventListener("change", () => this.choose());
+    this.chosen.addEventListener("change", () => this.attempt(() => this.choose()));
     this.line.append(
-      button("Download this lesson", () => this.downloadOne()),
+      button("Download this lesson", () => app.commands.execute("docmanager:download", {})),
       button("Save all my work", () => this.downloadAll()),
       button("Load saved work", () => this.chosen.click()),
       this.chosen,
@@ -182,16 +158,22 @@ export class Work {
   /** @param {string} words @param {Record<string, () => unknown>} answers */
   say(words, answers = {}) {
     const buttons = Object.entries(answers).map(([label, act]) =>
-      button(label, async () => {
+      button(label, () => {
         this.said.replaceChildren();
-        try {
-          await act();
-        } catch (error) {
-          this.say(error instanceof Error ? error.message : String(error));
-        }
+        this.attempt(act);
       }),
     );
     this.said.replaceChildren(words, ...buttons);
+  }
+
+  // Do something, or say why it cannot be done.
+  /** @param {() => unknown} act */
+  async attempt(act) {
+    try {
+      await act();
+    } catch (error) {
+      this.say(error instanceof Error ? error.message : String(error));
+    }
   }
 
   // Lead back to the page for reading, if there is one; offer the lesson if it was corrected.
@@ -209,8 +191,7 @@ export class Work {
     if (!(await fetch(page, { method: "HEAD" })).ok) return;
     const link = Object.assign(document.createElement("a"), { textContent: "Read this lesson", href: page });
     const follow = () => {
-      const section = this.section();
-      link.href = section ? `${page}?section=${section}` : page;
+      link.href = `${page}#${this.section()}`;
     };
     for (const kind of ["pointerdown", "focus", "click"]) link.addEventListener(kind, follow);
     this.line.prepend(link);
@@ -219,20 +200,13 @@ export class Work {
   /** The heading of the chosen cell, or of the last one above it that has one. */
   section() {
     const { activeCellIndex, widgets } = this.panel.content;
-    for (let k = activeCellIndex; k > 0; k--) {
-      const { type, sharedModel } = widgets[k].model;
-      const heading = type === "markdown" && /^#{2,} (.*)/m.exec(sharedModel.getSource());
-      if (heading) return keyOf(heading[1]);
-    }
-    return "";
+    const headings = widgets.slice(0, activeCellIndex + 1).flatMap(headingsOf);
+    return headings.at(-1) ?? "";
   }
 
   /** @param {string} section */
   async goTo(section) {
-    const found = this.panel.content.widgets.findIndex(({ model: { type, sharedModel } }) => {
-      const headings = type === "markdown" ? sharedModel.getSource().matchAll(/^#+ (.*)/gm) : [];
-      return [...headings].some(([, words]) => keyOf(words) === section);
-    });
+    const found = this.panel.content.widgets.findIndex((cell) => headingsOf(cell).includes(section));
     if (found < 0) return;
     this.panel.content.activeCellIndex = found;
     await this.panel.content.scrollToItem(found, "start");
@@ -250,14 +224,6 @@ export class Work {
     this.say(`This is your copy, kept as ${aside}; the new lesson has opened beside it.`);
   }
 
-  async downloadOne() {
-    await this.saveOpen();
-    const { path } = this.panel.context;
-    const { content } = await this.contents.get(path, { content: true });
-    download(nameOf(path), new Blob([written(content)], { type: "application/x-ipynb+json" }));
-    this.say(`${nameOf(path)} is in your browser's downloads.`);
-  }
-
   async downloadAll() {
     await this.saveOpen();
     /** @type {Record<string, Uint8Array>} */
@@ -271,7 +237,10 @@ export class Work {
     const file = writeAnswers(cards);
     if (file) files[ANSWERS] = strToU8(file);
     if (!notebooks && !file) return this.say("Nothing is saved yet: change a lesson or answer a question first.");
-    download(`normalization-work-${today()}.zip`, new Blob([zipSync(files)], { type: "application/zip" }));
+    const href = URL.createObjectURL(new Blob([zipSync(files)], { type: "application/zip" }));
+    const name = `normalization-work-${today()}.zip`;
+    Object.assign(document.createElement("a"), { download: name, href }).click();
+    setTimeout(() => URL.revokeObjectURL(href), 60000);
     this.say(`Saved to your browser's downloads: ${some(notebooks, "notebook")} and ${some(answers, "answer")}.`);
   }
 
@@ -279,17 +248,12 @@ export class Work {
     const [file] = this.chosen.files ?? [];
     this.chosen.value = "";
     if (!file) return;
-    try {
-      const work = await readWork(file);
-      const take = (/** @type {boolean} */ trusted) => () => this.take(work, trusted);
-      if (!work.notebooks.size) return await this.take(work, false);
-      this.say("A notebook can run code in this page as soon as it opens. Whose work is it?", {
-        "It is mine": take(true),
-        "It is somebody else's": take(false),
-      });
-    } catch (error) {
-      this.say(error instanceof Error ? error.message : String(error));
-    }
+    const work = await readWork(file);
+    if (!work.notebooks.size) return this.take(work, false);
+    this.say("A notebook can run code in this page as soon as it opens. Whose work is it?", {
+      "It is mine": () => this.take(work, true),
+      "It is somebody else's": () => this.take(work, false),
+    });
   }
 
   // Put loaded work in its place. A notebook that this browser keeps under the same name stays, under another one.
