@@ -33,8 +33,7 @@ export function ask(lesson, question, { number, prediction, changed, signal, fre
 
   const foot = make("div", "quiz-foot");
   const button = makeButton("quiz-check", prediction ? "Commit to this guess" : "Check", check);
-  const feedback = make("div", "quiz-feedback");
-  feedback.setAttribute("role", "status");
+  const feedback = Object.assign(make("div", "quiz-feedback"), { role: "status" });
   foot.append(button, feedback);
   element.append(foot);
 
@@ -102,8 +101,7 @@ export function clearing(where, words) {
     (asking ? no : clear).focus();
   };
   const clear = makeButton("quiz-clear", "Clear my answers", () => turn(true));
-  const question = make("span", "", words);
-  question.setAttribute("role", "status");
+  const question = Object.assign(make("span", "", words), { role: "status" });
   const yes = makeButton("quiz-clear", "Forget them", () => {
     forget(where);
     turn(false);
