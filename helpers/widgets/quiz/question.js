@@ -62,9 +62,7 @@ export function ask(lesson, question, { number, prediction, changed, signal, fre
   function take(text) {
     record = parse(text, question);
     outdated = hasChanged(text, question);
-    rows.forEach(({ radio }, i) => {
-      radio.checked = record !== null && record.choice === i;
-    });
+    for (const [i, { radio }] of rows.entries()) radio.checked = record?.choice === i;
     show();
     changed();
   }
