@@ -8,13 +8,10 @@ an error. Prompts and hints are in the notebook.
 
 from .bugs import bug_of_the_week
 from .checker import WrongKind, all_exercises, check_exercise, exercises_of_lessons, handed_over
-from .edits import Case, Exercise, Mistake, Says, case
+from .edits import Exercise, case
 
 __all__ = [
-    "Case",
     "Exercise",
-    "Mistake",
-    "Says",
     "WrongKind",
     "all_exercises",
     "bug_of_the_week",

@@ -44,20 +44,17 @@ class Bug:
         chosen, seen = [], []
         for slip in rng.permutation(np.array(slips.bases(self.exercise)[0].slips, dtype=object)):
             told = slip.common and slip.place and slip.sentence not in [other.sentence for other in chosen]
-            if not told or len(chosen) == SUGGESTIONS:
+            if not told or not slip.function or len(chosen) == SUGGESTIONS:
                 continue
-            outcomes = (
-                [_outcome(self.exercise, slip.function, c) for c in _cases(self.exercise)] if slip.function else []
-            )
+            outcomes = [_outcome(self.exercise, slip.function, c) for c in _cases(self.exercise)]
             given = [_digits(outcome.value) for outcome in outcomes if not outcome.problem]
-            is_seen = len(given) < len(outcomes) or all(_is_right(self.exercise, o) for o in outcomes) or given in seen
-            if not is_seen:
+            is_wrong = not all(_is_right(self.exercise, outcome) for outcome in outcomes)
+            if len(given) == len(outcomes) and is_wrong and given not in seen:
                 chosen.append(slip)
                 seen.append(given)
         self._slip = chosen[0]
-        self.suggestions = [
-            each.sentence.partition(": ")[2] for each in rng.permutation(np.array(chosen, dtype=object))
-        ]
+        words = [slip.sentence.partition(": ")[2] for slip in chosen]
+        self.suggestions = [words[k] for k in rng.permutation(len(words))]
 
     def __call__(self, *args, **kwargs):
         if self._probes == PROBES:

@@ -86,13 +86,7 @@ def exercises_of_lessons():
 @functools.cache
 def all_exercises():
     """Every exercise of every lesson, by name."""
-    found = {}
-    for lesson, exercises in exercises_of_lessons().items():
-        for exercise in exercises:
-            if exercise.name in found:
-                raise ValueError(f"{lesson}: there is already an exercise called {exercise.name!r}")
-            found[exercise.name] = exercise
-    return found
+    return {exercise.name: exercise for exercises in exercises_of_lessons().values() for exercise in exercises}
 
 
 def handed_over(name):
@@ -132,7 +126,7 @@ def diagnose(exercise, attempt, from_any_cell=False):
         return True, f"{len(cases)} cases" + hidden
     if exercise.given and _is_made(exercise, exercise.as_given, outcomes):
         return None, f"nothing is fixed yet; {_faults_left(exercise, outcomes, wrong).partition(',')[0]}"
-    known = (m.sentence for m in exercise.mistakes if _is_made(exercise, m.function, outcomes, m.wrong_anyhow))
+    known = (m.sentence for m in exercise.mistakes if _is_made(exercise, m.function, outcomes))
     said = (
         next((outcome.changed for outcome in wrong if outcome.changed), None)
         or (None if wrong[0].problem else _other_default(exercise, attempt))
@@ -193,9 +187,8 @@ def _outcome(exercise, attempt, c, printed=None, look_for_changes=False):
     call = exercise.run or (lambda f, *a, **k: f(*a, **k))
     stdout = printed or _Discard()
     outcome = _Outcome(c)
-    quiet = contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stdout), warnings.catch_warnings()
-    with quiet[0], quiet[1], quiet[2], np.errstate(**_USUAL):
-        warnings.simplefilter("ignore")
+    quiet = contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stdout)
+    with quiet[0], quiet[1], warnings.catch_warnings(action="ignore"), np.errstate(**_USUAL):
         try:
             outcome.value = _frozen(call(attempt, *args, **kwargs))
         except WrongKind as error:
@@ -373,9 +366,8 @@ def _other_default(exercise, attempt):
     for name, ours in inspect.signature(exercise.reference).parameters.items():
         given = theirs[name].default if name in theirs else ours.empty
         if ours.empty not in (given, ours.default) and repr(given) != repr(ours.default):
-            return (
-                f"your {name} is {shorten(repr(given), 20)} if none is given; write {name}={ours.default} in the head"
-            )
+            wanted = f"{name}={ours.default}"
+            return f"your {name} is {shorten(repr(given), 20)} if none is given; write {wanted} in the head"
     return None
 
 
@@ -476,16 +468,13 @@ def _differs_clearly(exercise, function):
     return not all(_judge(exercise, outcome, right, looser=10)[0] for outcome, right in given)
 
 
-def _is_made(exercise, function, outcomes, wrong_anyhow=None):
+def _is_made(exercise, function, outcomes):
     """Whether an attempt has the same problem as a known wrong function, or the same answer, in every case."""
-
-    def same(outcome):
-        if wrong_anyhow and outcome.case.label.startswith(wrong_anyhow):
-            return not outcome.problem and not _is_right(exercise, outcome)
+    for outcome in outcomes:
         wrong = _known_outcome(exercise, function, outcome.case)
-        return wrong.kind == outcome.kind and (wrong.problem or _judge(exercise, outcome, wrong.value)[0])
-
-    return all(map(same, outcomes))
+        if wrong.kind != outcome.kind or not (wrong.problem or _judge(exercise, outcome, wrong.value)[0]):
+            return False
+    return True
 
 
 def _arguments(exercise, args, kwargs):

@@ -10,7 +10,7 @@ A mistake is what a learner could have typed instead. Its key in `Exercise.mista
     "def my_name(x): ..."            the whole function or class, as text
 
 The lines of one key are edits that are made one after the other. A tuple of keys holds several ways to make the same
-mistake, and a key may also be a function.
+mistake.
 """
 
 import re
@@ -18,7 +18,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from textwrap import dedent
-from typing import NamedTuple
 
 import numpy as np
 
@@ -40,34 +39,18 @@ def case(*args, label="", **kwargs):
     return Case(args, kwargs, label)
 
 
-class Says(NamedTuple):
-    """The sentence of a known mistake, where there is more to say than the sentence.
-
-    wrong_anyhow: an attempt is the mistake if it gives the same in every case; in cases whose label begins with
-        these words any wrong answer will do, since there the answer is rounding noise, or depends on how exactly
-        the mistake was written.
-    raises: the mistake raises an error in every case, and is meant to.
-    """
-
-    sentence: str
-    wrong_anyhow: str | None = None
-    raises: bool = False
-
-
 @dataclass(frozen=True, eq=False)
 class Mistake:
-    """A wrong attempt, as a function or as text, and its sentence: what the learner did ("you ..."), then the rule."""
+    """A wrong attempt as text, and its sentence: what the learner did ("you ..."), then the rule."""
 
-    attempt: Callable | str
+    attempt: str
     sentence: str
-    wrong_anyhow: str | None = None
-    raises: bool = False
-    names: dict | None = None
+    names: dict
 
     @cached_property
     def function(self):
         """The wrong attempt itself."""
-        return compiled(self.attempt, self.names) if isinstance(self.attempt, str) else self.attempt
+        return compiled(self.attempt, self.names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +60,7 @@ class Exercise:
     solution: the text of a correct function or class, as a learner would write it; the notebook's solution cell is
         the same text. Its name, "my_layer_norm", is the name of the exercise, unique over all lessons.
     cases: a function of a seeded `np.random.Generator` that returns the list of Cases.
-    mistakes: {edit of the solution: sentence or Says}, as above. The cases must tell each mistake from the solution
+    mistakes: {edit of the solution: sentence}, as above. The cases must tell each mistake from the solution
         and from the others; of two that give the same the first is named.
     variants: correct solutions written differently, in the styles that people use (functions, or edits of the
         solution): for the tests, and as further bases of slips. A comment "# the ..." says what a line computes.
@@ -136,13 +119,9 @@ class Exercise:
 
 
 def _mistakes(solution, mistakes, names):
-    for keys, said in mistakes.items():
-        said = Says(said) if isinstance(said, str) else said
+    for keys, sentence in mistakes.items():
         for key in keys if isinstance(keys, tuple) else (keys,):
-            if isinstance(key, str):
-                yield Mistake(edited(solution, key), *said, names)
-            else:
-                yield Mistake(key, *said, names)
+            yield Mistake(edited(solution, key), sentence, names)
 
 
 def edited(solution, key):

@@ -1,8 +1,7 @@
-"""What several lessons share: sentences of mistakes that have to be understood, a correct norm, a random case."""
+"""What several lessons share: sentences of mistakes that have to be understood, random cases."""
 
 import numpy as np
 
-from .checker import CANCELS as CANCELS
 from .checker import matches
 from .edits import case
 
@@ -29,16 +28,10 @@ def same_dtype(result, expected, tol):
     return passed, text
 
 
-def standardize(x, axes, eps):
-    """(x - mean) / sqrt(var + eps) with statistics over `axes`, for correct solutions written differently."""
-    mean = x.mean(axis=axes, keepdims=True)
-    return (x - mean) / np.sqrt(x.var(axis=axes, keepdims=True) + eps)
-
-
-def affine_case(rng, shape, features, *, mean=0.0, scale=1.0, label="", **kwargs):
-    """Random x of a shape; gamma and beta differ from feature to feature and are never 1 and 0."""
+def affine_case(rng, shape, features, *settings, mean=0.0, scale=1.0, **kwargs):
+    """Random x of a shape, settings; gamma and beta differ from feature to feature and are never 1 and 0."""
     x = mean + scale * rng.standard_normal(shape)
-    return case(x, rng.uniform(0.5, 2.0, features), rng.uniform(0.5, 2.0, features), label=label, **kwargs)
+    return case(x, *settings, rng.uniform(0.5, 2.0, features), rng.uniform(0.5, 2.0, features), **kwargs)
 
 
 def affine_cases(rng, shapes, axis):

@@ -86,12 +86,11 @@ A - B -> A | -B                                # a term is missing
 A - B -> A + B                                 # a term has the wrong sign
 A - B -> B - A                                 # the difference has the wrong sign
 -A -> A                                        # the sign is wrong
-A[..., None] -> A                              # an axis of size 1 is missing
-A[:, None] -> A                                # an axis of size 1 is missing
+A[..., None] | A[:, None] -> A                 # an axis of size 1 is missing
 A[:, None] -> A[None, :]                       # the new axis stands on the wrong side
 A[:, None, None] -> A                          # axes of size 1 are missing
 A.T -> A                                       # a transposition is missing
-abs(A) | np.abs(A) -> A                               # the absolute value is missing
+abs(A) | np.abs(A) -> A                        # the absolute value is missing
 len(A) -> A.shape[-1]                          # the count is that of another axis
 len(A) -> A.size                               # the count is that of all entries
 A.shape[B] -> A.shape[0] | A.shape[1] | A.shape[-1]  # the count is that of another axis
@@ -151,6 +150,7 @@ SPREADS = {
 VAGUE = ("a wrong variable is used", "a number is wrong")  # words that need a case beside them
 PAIRS = 3000  # so many are tried
 REDUCTIONS = ("mean", "sum", "var", "std", "max", "min", "any", "all", "norm")
+SETTINGS = ("axis", "keepdims", "ddof")
 AXES = ("0", "1", "-1", "-2", "2", "(0, 1)", "(0, 2)", "(1, 2)", "(2, 3)", "(0, 2, 3)", "(1, 2, 3)")
 
 
@@ -251,9 +251,8 @@ def _made(base, slips):
     undo = []
     wholes = [getattr(slip.parent, slip.field) for slip in slips]
     old = [whole if slip.index is None else whole[slip.index] for slip, whole in zip(slips, wholes, strict=True)]
-    inner = {
-        id(node): slip.new for node, slip in zip(old, slips, strict=True)
-    }  # one slip may keep what another changes
+    # One slip may keep what another changes.
+    inner = {id(node): slip.new for node, slip in zip(old, slips, strict=True)}
     try:
         for slip, whole in zip(slips, wholes, strict=True):
             new = inner.get(id(slip.new), slip.new)
@@ -276,11 +275,8 @@ def bases(exercise):
     """The solution and those variants of an exercise whose text says it all."""
     texts = [(exercise.solution, {})] + [(v.text, {}) for v in exercise.variants if hasattr(v, "text")]
     for variant in exercise.variants:
-        if (
-            getattr(variant, "__closure__", True) is None
-            and not hasattr(variant, "text")
-            and "<" not in variant.__name__
-        ):
+        is_plain = getattr(variant, "__closure__", True) is None and "<" not in variant.__name__
+        if is_plain and not hasattr(variant, "text"):
             texts.append((dedent(inspect.getsource(variant)), vars(inspect.getmodule(variant))))
     return [Base(text, names | exercise.names, exercise.results) for text, names in texts]
 
@@ -344,11 +340,7 @@ def _spots(node, statement=None):
     for field, value in ast.iter_fields(node):
         for index, child in enumerate(value) if isinstance(value, list) else [(None, value)]:
             # a loop might never end; the call stays as it is; _calls changes an axis
-            if isinstance(child, (ast.While, ast.arguments)) or getattr(child, "arg", "") in (
-                "axis",
-                "keepdims",
-                "ddof",
-            ):
+            if isinstance(child, (ast.While, ast.arguments)) or getattr(child, "arg", "") in SETTINGS:
                 continue
             if isinstance(child, (ast.expr, ast.stmt)):
                 yield node, field, index, child, child if isinstance(child, ast.stmt) else statement

@@ -138,15 +138,10 @@ export function answer(place, question, choice) {
 // aside, when it has heard nothing.
 /** @param {string} place @param {(text: string | null) => void} take @param {AbortSignal} [signal] */
 export function followAnswer(place, take, signal) {
-  window.addEventListener(
-    "storage",
-    ({ key, newValue }) => {
-      if (key === place) take(newValue);
-      if (key === null) take(load(place)); // a whole storage was cleared
-    },
-    { signal },
-  );
-  window.addEventListener("pageshow", ({ persisted }) => persisted && take(load(place)), { signal });
+  const again = () => take(load(place));
+  // Without a key a whole storage was cleared.
+  window.addEventListener("storage", ({ key }) => (key ?? place) === place && again(), { signal });
+  window.addEventListener("pageshow", ({ persisted }) => persisted && again(), { signal });
 }
 
 // Forget the answers of one lesson, "<lesson>/", or with "" all of them.

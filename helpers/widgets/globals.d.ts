@@ -72,11 +72,6 @@ type Places = Record<"x" | "y", (value: number) => number>;
 /** The controls of a stage: how many values each has, which one is chosen, and a way to choose others. */
 type StageControls = { spec: Spec; sizes: number[]; chosen(): number[]; choose(choices: number[]): void };
 
-declare module "*.css" {
-  const text: string;
-  export default text;
-}
-
 // A module that is evaluated twice on a page still finds what the first one keeps.
 declare var nnLoaded: Map<string, any>;
 declare var normalizationAnswers: Map<string, string | null>;

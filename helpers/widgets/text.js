@@ -26,6 +26,18 @@ export function make(tag, className = "", text = "") {
   return made;
 }
 
+// Where a link may lead: to a page, or to a lesson, which is a notebook or a page of the reading site.
+const ALLOWED = /^(https:\/\/|\d\d_\w+\.(ipynb|html)(#[\w-]+)?$)/;
+
+// JupyterLab stays open where it is, so a notebook opens in a tab of its own. Its address ends with that of the notebook,
+// so a file beside it is found.
+/** @param {string} to @param {string} text */
+export function linkTo(to, text, apart = to.includes(".ipynb")) {
+  const link = make("a", "", text);
+  if (ALLOWED.test(to)) Object.assign(link, { href: to }, apart && { target: "_blank", rel: "noopener" });
+  return link;
+}
+
 /** @param {string} className @param {string} text @param {() => void} action */
 export function makeButton(className, text, action) {
   const button = make("button", className, text);

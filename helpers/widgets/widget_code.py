@@ -38,11 +38,10 @@ class WidgetBase(ipywidgets.Widget):
     css = traitlets.Unicode().tag(sync=True)
 
 
-class WidgetCode(ipywidgets.Widget):
-    """The code of one kind of widget, packed. It is never displayed."""
+class WidgetCode(WidgetBase):
+    """The code of one kind of widget with its own styles, packed. It is never displayed."""
 
     javascript = traitlets.Unicode().tag(sync=True)
-    css = traitlets.Unicode().tag(sync=True)
     base = traitlets.Instance(WidgetBase).tag(sync=True, **ipywidgets.widget_serialization)
 
 

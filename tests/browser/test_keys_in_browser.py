@@ -8,7 +8,7 @@ EXPLORER = """
 from helpers import Explorer, points
 sliders = {"n": [1, 2, 3], "kind": ["plain", "bold", "wide"]}
 Explorer(sliders, lambda n, kind: [points([n], [len(kind)])], lambda n, kind: f"{n} {kind}")"""
-QUIZ = 'from helpers import Quiz\nQuiz("01", only="nan_probe")'
+QUIZ = 'from helpers import Quiz\nQuiz("01_axis_intuition", only="nan_probe")'
 
 CONTROLS = {
     "slider": (".explorer .noUi-handle", "ArrowRight"),

@@ -9,8 +9,8 @@ SOURCES = [
     "from helpers import Explorer, Quiz, points\n"
     'explorer = Explorer({"n": [1, 2, 3]}, lambda n: [points([n], [n])], lambda n: f"n is {n}")\nexplorer',
     "explorer",
-    'Quiz("01", only="nan_probe")',
-    'Quiz("01")',
+    'Quiz("01_axis_intuition", only="nan_probe")',
+    'Quiz("01_axis_intuition")',
 ]
 # How many stages are drawn and questions asked, and how many modules and style sheets the page has for them.
 ALIVE = "[document.querySelectorAll('.explorer-stage svg').length, document.querySelectorAll('.quiz fieldset').length]"

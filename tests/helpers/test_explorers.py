@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from matplotlib.ticker import LogLocator, MaxNLocator
+from matplotlib.ticker import LogLocator
 from PIL import Image
 
 from helpers import (
@@ -31,7 +31,6 @@ from helpers.widgets.explorer import layout, picture
 from helpers.widgets.explorer.layout import all_layouts, to_pixels
 from helpers.widgets.explorer.marks import KINDS
 from helpers.widgets.explorer.picture import draw_figure
-from helpers.widgets.explorer.ticks import linear_ticks, log_ticks
 from tests.shared import decode_frames
 
 BARE = Panel(bare=True)
@@ -272,7 +271,6 @@ def test_a_wrong_frame_names_its_position(compute, message):
         *(({"sliders": {"n": v}}, "'n' needs at least two values") for v in ([1], [1, 2, 1], {1: 1, "1": 2, 2: 3})),
         ({"sliders": {"n": [1, None]}}, "'n' has None as a value, expected numbers or words; other values need names"),
         ({"sliders": {"n": range(6000)}}, "6,000 slider positions, expected at most 5,000"),
-        ({"sliders": {"n": range(10**12)}}, "1,000,000,000,000 slider positions"),
         *(({"sliders": {"n": v}}, "'n' needs a list of values") for v in ("abc", np.array(1), itertools.count())),
         ({"start": {"m": 1}}, "start names 'm', expected one of"),
         ({"start": [1]}, "start is a list of length 1, expected a dict"),
@@ -407,23 +405,8 @@ def test_equal_axes_widen_about_their_middle_at_every_width(xlim, ylim):
 
 def test_ticks_are_the_same_on_any_processor(monkeypatch):
     assert len(layout._ticks((0, 7), "linear", 50, "x", False)) == 2, "however narrow"
-    monkeypatch.setattr(layout, "log_ticks", lambda *_: [9.999999999999999e-06, 1000.0000000000001])
+    monkeypatch.setattr(LogLocator, "tick_values", lambda *_: [9.999999999999999e-06, 1000.0000000000001])
     assert layout._ticks((1e-6, 1e4), "log", 330, "x", False) == [(1e-5, "1e−5"), (1000, "1000")]
-
-
-@pytest.mark.parametrize("count", [2, 5, 8, 13])
-def test_ticks_are_those_of_matplotlib(count):
-    rng = np.random.default_rng(count)
-    for _ in range(100):
-        low = rng.normal() * 10 ** rng.uniform(-3, 4)
-        high = low + 10 ** rng.uniform(-2, 5)
-        theirs = MaxNLocator(nbins=count, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)
-        inside = [v for v in theirs if low - 1e-9 * (high - low) <= v <= high + 1e-9 * (high - low)]
-        np.testing.assert_allclose(linear_ticks((low, high), count), inside, atol=1e-9 * (high - low))
-        low, high = 10 ** rng.uniform(-12, 3), 10 ** rng.uniform(4, 9)
-        theirs = LogLocator(numticks=count).tick_values(low, high)
-        inside = [v for v in theirs if low <= v <= high]
-        np.testing.assert_allclose(log_ticks((low, high), count), inside, rtol=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -108,10 +108,6 @@ def test_a_solved_exercise_is_the_question_that_practice_asks(practice):
     solved.close()
 
 
-def test_python_and_browser_know_the_same_days(practice):
-    assert f"export const DAYS = {list(practice.days)};" in (WIDGETS / "answers.js").read_text(encoding="utf-8")
-
-
 def test_answers_are_kept_by_one_module_only():
     for kind in (Quiz, Practice, Progress):
         assert kind.javascript.count("localStorage.setItem") == 1

@@ -12,7 +12,7 @@ import pytest
 from helpers import theme
 from helpers.widgets.explorer import Explorer, points
 from helpers.widgets.explorer.explorer import Stage
-from helpers.widgets.quiz import Quiz, find_lesson, lesson_names, read_questions
+from helpers.widgets.quiz import Quiz, lesson_names, read_questions
 from helpers.widgets.quiz.questions import FOLDER
 from tests.shared import GOOD_FILE, ROOT, question_file, unpack
 from tests.shared import read as read_notebook
@@ -42,11 +42,10 @@ def show(tmp_path, monkeypatch):
     """A Quiz of questions given as a text; closed afterwards."""
     quizzes = []
     monkeypatch.setattr("helpers.widgets.quiz.LESSON_FILES", tmp_path)
-    monkeypatch.setattr("helpers.widgets.quiz.find_lesson", lambda lesson: find_lesson(lesson, tmp_path))
 
     def show(text=GOOD_FILE, only=None):
         question_file(tmp_path, "77_test").write_text(text, encoding="utf-8")
-        quizzes.append(Quiz("77", only=only))
+        quizzes.append(Quiz("77_test", only=only))
         return quizzes[-1]
 
     yield show
@@ -208,15 +207,6 @@ def test_a_broken_file_is_refused_with_its_place(read):
 
 
 # Choosing a lesson and a question
-
-
-def test_a_lesson_is_found_by_a_unique_beginning(tmp_path):
-    for name in ("01_axis", "01_axis_more", "02_batch"):
-        question_file(tmp_path, name).touch()
-    for name, found in {"02": "02_batch", "01_axis": "01_axis", "01_axis_": "01_axis_more"}.items():
-        assert find_lesson(name, tmp_path) == found
-    with pytest.raises(ValueError, match="^Quiz: lesson must name one of '01_axis', '01_axis_more', got '01'$"):
-        find_lesson("01", tmp_path)
 
 
 def test_an_unknown_lesson_lists_those_that_exist():

@@ -75,8 +75,8 @@ def test_headings_join_pages_and_their_lessons(lesson):
 
 def test_helpers_load_no_matplotlib_before_a_figure():
     code = "import sys, helpers; from helpers import show, new_figure, Explorer, lines, PALETTE; "
-    code += "sys.platform = 'emscripten'; "
+    code += "print('matplotlib' in sys.modules, 'pandas' in sys.modules); sys.platform = 'emscripten'; "
     code += "e = Explorer({'a': [1.0, 2.0]}, lambda a: [lines([0, 1], [0, a])], caption=lambda a: f'{a}'); "
-    code += "e._repr_mimebundle_(); print('matplotlib' in sys.modules, 'pandas' in sys.modules)"
+    code += "print('image/png' in e._repr_mimebundle_()[0], 'matplotlib.figure' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
-    assert done.stdout == "False False\n", done.stderr
+    assert done.stdout == "False False\nFalse False\n", done.stderr

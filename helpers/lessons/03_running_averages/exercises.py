@@ -50,7 +50,6 @@ def my_update_running_stats(running_mean, running_var, x, momentum=0.1):
             "* batch_var -> * ((x - mean) ** 2).sum(axis=0) / (len(x) - 1)",
             "* batch_var -> * ((x - running_mean) ** 2).sum(axis=0) / (len(x) - 1)",
         ): "you measured the batch's variance around a running mean; take it around the batch's own mean",
-        "(1 - momentum) -2-> 0.9\nmomentum * batch -2-> 0.1 * batch": "you ignored the argument momentum and used 0.1",
     },
 )
 

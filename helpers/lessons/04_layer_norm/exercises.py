@@ -11,8 +11,7 @@ def _tuple_cases(rng):
         """gamma and beta have the sizes of the named axes and size 1 between them, so that they fit x."""
         named = sorted(a % len(shape) for a in axis)
         sizes = [shape[a] if a in named else 1 for a in range(named[0], len(shape))]
-        made = affine_case(rng, shape, sizes, **more)
-        return case(made.args[0], axis, *made.args[1:], label=made.label, **made.kwargs)
+        return affine_case(rng, shape, sizes, axis, **more)
 
     return [
         one((4, 5, 6), (1, 2), label="last two axes"),

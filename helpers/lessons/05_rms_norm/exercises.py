@@ -8,6 +8,7 @@ from ...exercises.shared import by_hand, same_dtype
 NOTHING = "you subtracted the mean, as layer norm does; RMSNorm subtracts nothing"
 GAMMA_FIRST = "you multiplied by gamma before normalizing, which changes the root mean square too; multiply after it"
 ONE_MORE = "you multiplied by 1 + gamma, as models that store gamma - 1 do; here gamma is the scale itself"
+ROUNDED = "right to three digits only; some step is rounded to float16 that should not be, or not at its place"
 
 
 def _rms_cases(rng):
@@ -50,10 +51,7 @@ def _compare_16(result, expected, tol):
     """
     passed, text = same_dtype(result, expected, tol)
     if passed and np.mean((getattr(result, "y", result) == expected) | np.isnan(expected)) < 0.97:
-        return (
-            False,
-            "right to three digits only; some step is rounded to float16 that should not be, or not at its place",
-        )
+        return False, ROUNDED
     return passed, text
 
 

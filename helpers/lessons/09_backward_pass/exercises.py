@@ -96,9 +96,6 @@ def my_layer_norm_backward(dy, x, gamma, eps=1e-5):
         " - x_hat * overlap ->": CONSTANT_VARIANCE,
         ("x_hat * overlap -> x_hat * overlap * root", "x_hat * overlap -> x_hat * overlap * root**2"): ROOT_LOST,
         "g = dy * gamma -> g = dy\nreturn dx, -> return gamma * dx,": GAMMA_LAST,
-        "(g * x_hat, axis=-1, keepdims=True) -> (g * x_hat, axis=-1)\ng.mean(axis=-1, keepdims=True) -> g.mean(axis=-1)": (
-            "without keepdims=True the means of a row lose their axis, and line up with the features"
-        ),
         (
             "axis=-1 -4-> axis=0",
             "(g * x_hat, axis=-1 -> (g * x_hat, axis=0\ng.mean(axis=-1 -> g.mean(axis=0\nrange(x.ndim - 1) -> range(1)",

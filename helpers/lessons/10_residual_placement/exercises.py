@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...exercises import Exercise, case
-from ...exercises.shared import standardize
+from ...norms import layer_norm
 
 
 def _block_cases(rng):
@@ -12,7 +12,7 @@ def _block_cases(rng):
         mixture = np.tril(rng.uniform(0.1, 1.0, (tokens, tokens)) / tokens)  # of the tokens up to itself
         w, w_1, w_2 = rng.standard_normal((3, features, features))
         affine = rng.uniform(0.5, 2.0, (2, 2, features))
-        norms = [lambda x, g=g, b=b: g * standardize(x, -1, 1e-5) - b for g, b in affine]
+        norms = [lambda x, g=g, b=b: layer_norm(x, g, -b).y for g, b in affine]
         return case(x, lambda x: mixture @ x @ w, lambda x: np.tanh(x @ w_1) @ w_2, *norms, label=label)
 
     return [
@@ -130,10 +130,6 @@ def my_qk_norm_attention(q, k, v, eps=1e-6):
         "axis=1, keepdims=True) + eps -2-> axis=0) + eps": (
             "your mean of squares runs over the tokens; take it over the features of one token"
         ),
-        (
-            "scores - scores.max(axis=1, keepdims=True) -> scores\npowers.sum(axis=1, keepdims=True) -> powers.sum(axis=1)",
-            "powers.sum(axis=1, keepdims=True) -> powers.sum(axis=1)",
-        ): "keep the axis of the sums (keepdims=True), or they divide the columns",
         "dtype=bool) -> dtype=bool).T": (
             "your mask is reversed: each token sees itself and what comes after; it may see what came before"
         ),

@@ -6,6 +6,7 @@ write torch.set_default_device("cuda") below the imports.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 import pytest
@@ -127,19 +128,15 @@ def test_an_outlier_and_a_nan(norm):
 def test_one_value_per_channel(norm):
     module = norm.make()
     lengths = {f"axis_{k}": 1 for k in range(len(norm.shape)) if k != norm.channels}
-    try:
+    with suppress(ValueError):  # a module may refuse it
         module(draw(norm, **lengths).float())
-    except ValueError:
-        pass  # a module may refuse it
     assert module.eval()(draw(norm).float()).isfinite().all(), "eval mode gives NaN afterwards"
 
 
 def test_an_empty_batch(norm):
     module = norm.make()
-    try:
+    with suppress(ValueError, IndexError):  # a module may refuse it, as InstanceNorm1d does
         module(draw(norm, axis_0=0).float())
-    except (ValueError, IndexError):
-        pass  # a module may refuse it, as InstanceNorm1d does
     assert module.eval()(draw(norm).float()).isfinite().all(), "eval mode gives NaN afterwards"
 
 

@@ -93,9 +93,8 @@ def _all_needed(parts):
 def _cause_cases(rng):
     def one(label, faulty, healthy, symptom=_added_up):
         def parts(sizes):
-            return {
-                name: np.full((2, 3), size) for name, size in zip(("inputs", "weights", "biases"), sizes, strict=False)
-            }
+            names = ("inputs", "weights", "biases")
+            return {name: np.full((2, 3), size) for name, size in zip(names, sizes, strict=False)}
 
         return case(symptom, parts(faulty), parts(healthy), label=label)
 

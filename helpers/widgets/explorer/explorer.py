@@ -163,7 +163,7 @@ class Explorer(widgets.VBox):
         """The live widget first; for places that show none its caption and a picture."""
         caption = self.caption_at()
         data, metadata = {**super()._repr_mimebundle_(**kwargs), "text/plain": caption}, {}
-        if sys.platform != "emscripten":  # in the browser, matplotlib would be loaded for what nobody sees
+        if sys.platform != "emscripten":  # in the browser, where nobody sees the picture, drawing it would take time
             data["image/png"] = b64encode(self._png).decode()
             metadata["image/png"] = {"alt": caption, "width": WIDTH}
         return data, metadata
@@ -190,20 +190,14 @@ def _read_sliders(sliders):
         read[name] = options
     count = int(np.prod([len(options) for options in read.values()]))
     if count > MAX_POSITIONS:
-        _too_many(count)
+        raise ExplorerError(f"{count:,} slider positions, expected at most {MAX_POSITIONS:,}; use fewer values")
     return read
-
-
-def _too_many(count):
-    raise ExplorerError(f"{count:,} slider positions, expected at most {MAX_POSITIONS:,}; use fewer values")
 
 
 def _read_values(name, values):
     """The values of one slider as a list of Python's own numbers and words."""
     if not isinstance(values, list | tuple | range | np.ndarray) or getattr(values, "ndim", 1) == 0:
         raise ExplorerError(f"slider {name!r} needs a list of values, as in {{{name!r}: [1, 2, 3]}}")
-    if len(values) > MAX_POSITIONS:
-        _too_many(len(values))
     values = [v.item() if isinstance(v, np.generic) else v for v in values]
     for v in values:
         if not isinstance(v, (bool, int, float, str)):

@@ -2,7 +2,7 @@
 // the controls beside the picture follow.
 
 import { pixels } from "./frames.js";
-import { keepFinger, onDrag, onKeys } from "./hold.js";
+import { onDrag, onKeys } from "./hold.js";
 import { nearest, placeOf, placesOf, step } from "./nearest.js";
 import { group, node, setAll, tint } from "./svg.js";
 
@@ -67,7 +67,8 @@ export function makeHandle(mark, picture, { spec, sizes, chosen, choose }, hinte
       if (found !== here) moveTo(found.choices);
     },
   );
-  keepFinger(element);
+  // A finger on it never scrolls the page. Within an SVG browsers do not heed `touch-action`.
+  element.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false });
   onKeys(element, KEYS, (key) => {
     const found = step(key, mark, chosen(), sizes, pixels(panel));
     if (found) moveTo(found.choices);

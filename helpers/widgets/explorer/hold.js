@@ -16,12 +16,6 @@ export function onDrag(element, begin, move) {
   element.addEventListener("pointerup", () => element.focus({ preventScroll: true }));
 }
 
-// A finger on it never scrolls the page. Within an SVG browsers do not heed `touch-action`.
-/** @param {SVGElement} element */
-export function keepFinger(element) {
-  element.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false });
-}
-
 /** @param {SVGElement} element @param {string[]} keys @param {(key: string) => void} act */
 export function onKeys(element, keys, act) {
   element.addEventListener("keydown", (event) => {

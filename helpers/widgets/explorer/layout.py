@@ -7,7 +7,6 @@ import numpy as np
 
 from ...formatting import format_value
 from .marks import KINDS, Panel3D
-from .ticks import linear_ticks, log_ticks
 
 WIDTH = 680  # pixels, of the still picture
 # The page may be wider or narrower. The browser takes the widest layout that fits and never makes words smaller.
@@ -83,10 +82,14 @@ def _stands_at(mark, axis):
 
 def _ticks(limits, scale, pixels, axis, whole):
     """[(value, label)]: at most one tick every 55 (x) or 40 (y) pixels."""
+    from matplotlib.ticker import LogLocator, MaxNLocator
+
     count = max(2, int(pixels / (55 if axis == "x" else 40)))
-    values = log_ticks(limits, count + 1) if scale == "log" else linear_ticks(limits, count, whole)
+    linear = MaxNLocator(nbins=count, steps=[1, 2, 2.5, 5, 10], integer=whole)
+    values = (LogLocator(numticks=count + 1) if scale == "log" else linear).tick_values(*limits)
+    inside = [value for value in values if -1e-9 <= transform(value, limits, scale) <= 1 + 1e-9]
     # Rounded: on some processors 10.0**-5 is 9.999999999999999e-06.
-    return [(v, format_value(v)) for v in (float(f"{value:.12g}") for value in values)]
+    return [(v, format_value(v)) for v in (float(f"{value:.12g}") for value in inside)]
 
 
 def _label_room(marks, index):

@@ -56,9 +56,7 @@ KINDS = {
     "text": Kind(_points_of),
     "cells": Kind(lambda data, axis: [data[axis], data[axis] + 1], bare=True),
     "handle": Kind(_points_of, _dots),
-    "lines3": Kind(_points_of, space=True),
-    "points3": Kind(_points_of, space=True),
-    "surface3": Kind(_points_of, space=True),
+    **dict.fromkeys(("lines3", "points3", "surface3"), Kind(_points_of, space=True)),
 }
 
 
@@ -119,7 +117,6 @@ class Panel3D:
     names:   of the three axes, which cross at 0, or at the limit next to it
     limits:  (low, high) of each axis; None takes the range of all data over all frames
     view:    (azimuth, elevation) in degrees, from where it is seen first, as matplotlib counts them
-    width:   fraction of the explorer's width
 
     One unit is as long on each axis, and parallel lines stay parallel (orthographic projection).
     """
@@ -128,10 +125,10 @@ class Panel3D:
     title: str = ""
     limits: tuple | None = None
     view: tuple = (-60, 25)
-    width: float = 1.0
 
     # What the layout asks every panel.
     bare = zero = False
+    width = 1.0
     xlabel, ylabel, xscale, yscale = "", None, "linear", "linear"
     xlim = ylim = (0, 1)
 
@@ -140,7 +137,6 @@ class Panel3D:
             raise ValueError(f"Panel3D: limits is {self.limits!r}, expected (low, high)")
         if len(self.view) != 2 or not all(map(_is_number, self.view)) or not -90 <= self.view[1] <= 90:
             raise ValueError(f"Panel3D: view is {self.view!r}, expected (azimuth, elevation) in degrees")
-        _refuse_unless_above_0("Panel3D", "width", self.width)
 
 
 def _is_number(x):
@@ -252,16 +248,15 @@ def cells(values, *, at=(0, 0), limit=None, digits=None, names=None, outline=Non
         names = [str(name) for name in names]
         if not 2 <= len(names) <= MAX_NAMES:
             raise ValueError(f"cells: got {len(names)} names, expected 2 to {MAX_NAMES}")
-        codes = values[np.isfinite(values)]  # what is not finite is told with its slider position
-        if not np.isin(codes, np.arange(len(names))).all():
-            wrong = codes[~np.isin(codes, np.arange(len(names)))][0]
-            raise ValueError(f"cells: a value is {wrong:g}, expected codes 0 to {len(names) - 1}, one for each name")
+        # What is not finite is told with its slider position.
+        wrong = np.setdiff1d(values[np.isfinite(values)], range(len(names)))
+        if wrong.size:
+            raise ValueError(f"cells: a value is {wrong[0]:g}, expected codes 0 to {len(names) - 1}, one for each name")
     else:
         _refuse_unless_above_0("cells", "limit", limit)
-    if digits is not None:
-        if not _is_number(digits) or digits not in range(10):
-            raise ValueError(f"cells: digits is {digits!r}, expected None or 0 to 9")
-        digits = int(digits)
+    if digits is not None and digits not in range(10):
+        raise ValueError(f"cells: digits is {digits!r}, expected None or 0 to 9")
+    digits = None if digits is None else int(digits)
     style = {"panel": panel, "limit": limit, "digits": digits, "names": names}
     return Mark("cells", {name: array.ravel() for name, array in arrays.items()}, style)
 

@@ -56,9 +56,8 @@ def _points(pixels):
     return pixels * 72 / DOTS_PER_INCH
 
 
-def _write(axes, x, y, words, *, color=None, size=TEXT, **more):
+def _write(axes, x, y, words, *, color=PAPER["ink"], size=TEXT, **more):
     # As in the browser, words are only words: a dollar sign begins no formula.
-    color = color or PAPER["ink"]
     return axes.text(x, y, words, color=color, fontsize=_points(size), parse_math=False, **more)
 
 
@@ -100,23 +99,27 @@ def _draw_space_axes(axes, panel):
         _write(axes, x, y, axis["name"], color=WORDS["grey"], ha="center", va="center")
 
 
+def _places(panel, mark):
+    """(x, y, how near it is) in pixels of every point of a mark; on the page all are equally near."""
+    data = mark["data"]
+    if "space" in panel:
+        return project(panel, data["x"], data["y"], data["z"])
+    return *to_pixels(panel, data["x"], data["y"]), np.zeros(len(data["x"]))
+
+
 def _draw_lines(axes, panel, mark):
-    return _stroke(axes, *to_pixels(panel, mark["data"]["x"], mark["data"]["y"]), mark["style"])
-
-
-def _stroke(axes, x, y, style):
+    (x, y, _), style = _places(panel, mark), mark["style"]
+    if style.get("arrow"):
+        return [_arrow(axes, (x[1], y[1]), (x[0], y[0]), mark)]
     return _line(axes, x, y, PALETTE[style["color"]], 2, linestyle=(0, (4, 3)) if style["dashed"] else "-")
 
 
 def _draw_points(axes, panel, mark):
-    return _dots(axes, *to_pixels(panel, mark["data"]["x"], mark["data"]["y"]), mark["style"])
-
-
-def _dots(axes, x, y, style):
-    color = PALETTE[style["color"]]
+    (x, y, depth), style = _places(panel, mark), mark["style"]
+    nearest_last, color = np.argsort(depth, kind="stable"), PALETTE[style["color"]]
     face = PAPER["page"] if style.get("hollow") else color
     look = {"markerfacecolor": face, "markeredgecolor": color, "markeredgewidth": _points(2)}
-    return axes.plot(x, y, "o", markersize=_points(style["size"]), **look)
+    return axes.plot(x[nearest_last], y[nearest_last], "o", markersize=_points(style["size"]), **look)
 
 
 def _draw_bars(axes, panel, mark):
@@ -141,8 +144,7 @@ def _arrow(axes, tip, foot, mark):
 
 
 def _draw_text(axes, panel, mark):
-    x, y = to_pixels(panel, mark["data"]["x"], mark["data"]["y"])
-    style = mark["style"]
+    (x, y, _), style = _places(panel, mark), mark["style"]
     look = {"color": WORDS[style["color"]], "va": "center", "weight": "bold" if style["bold"] else "normal"}
     look["ha"] = {"start": "left", "middle": "center", "end": "right"}[style["align"]]
     return [_write(axes, *place, mark["string"], **look) for place in zip(x, y, strict=True)]
@@ -193,48 +195,30 @@ def _rounded(value, digits):
 
 
 def _draw_handle(axes, panel, mark):
-    x, y = to_pixels(panel, mark["data"]["x"], mark["data"]["y"])
+    x, y, _ = _places(panel, mark)
     color = PALETTE[mark["style"]["color"]]
     halo = axes.plot(x, y, "o", markersize=_points(HALO), markerfacecolor=color, markeredgewidth=0, alpha=0.22)
     edge = {"markerfacecolor": color, "markeredgecolor": PAPER["page"], "markeredgewidth": _points(2)}
     return [*halo, *axes.plot(x, y, "o", markersize=_points(mark["style"]["size"]), **edge)]
 
 
-def _draw_points3(axes, panel, mark):
-    x, y, depth = _projected(panel, mark)
-    order = np.argsort(depth, kind="stable")
-    return _dots(axes, x[order], y[order], mark["style"])
-
-
-def _draw_lines3(axes, panel, mark):
-    x, y, _ = _projected(panel, mark)
-    if mark["style"]["arrow"]:
-        return [_arrow(axes, (x[1], y[1]), (x[0], y[0]), mark)]
-    return _stroke(axes, x, y, mark["style"])
-
-
 def _draw_surface3(axes, panel, mark):
     from matplotlib.patches import Polygon
 
-    x, y, _ = _projected(panel, mark)
+    x, y, _ = _places(panel, mark)
     around = [0, 1, 3, 2]
     look = {"facecolor": PALETTE[mark["style"]["color"]], "alpha": 0.22, "edgecolor": "none"}
     return [axes.add_patch(Polygon(np.column_stack([x[around], y[around]]), **look))]
 
 
-def _projected(panel, mark):
-    return project(panel, *(mark["data"][axis] for axis in "xyz"))
-
-
 def _draw_label(axes, panel, mark):
     words = mark["style"].get("label")
-    if "space" in panel and words:
-        x, y, _ = (values[-1] for values in _projected(panel, mark))
-        return [_write(axes, x + 10, y, words, color=WORDS[mark["style"]["color"]], ha="left", va="center")]
-    if mark["label_at"] is None:
+    if not words:
         return []
-    x, y = to_pixels(panel, *KINDS[mark["kind"]].tip(mark["data"]))
-    dx, dy = mark["label_at"]
+    if "space" in panel:
+        (x, y, _), (dx, dy) = (values[-1] for values in _places(panel, mark)), (10, 0)
+    else:
+        (x, y), (dx, dy) = to_pixels(panel, *KINDS[mark["kind"]].tip(mark["data"])), mark["label_at"]
     color = WORDS[mark["style"]["color"]]
     return [_write(axes, x + dx, y + dy, words, color=color, ha="right" if dx < 0 else "left", va="center")]
 
@@ -247,7 +231,7 @@ _DRAW = {
     "text": _draw_text,
     "cells": _draw_cells,
     "handle": _draw_handle,
-    "points3": _draw_points3,
-    "lines3": _draw_lines3,
+    "points3": _draw_points,
+    "lines3": _draw_lines,
     "surface3": _draw_surface3,
 }

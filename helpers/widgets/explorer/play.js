@@ -1,13 +1,17 @@
 // A button beside a control that runs through its values once, on request; `told` hears when it begins and ends.
 
-import { make } from "../text.js";
+import { makeButton } from "../text.js";
 
 const DURATION = 4000; // milliseconds, of all values together
 
 /** @param {number} k @param {StageControls} controls @param {(playing: boolean) => void} told */
 export function makePlay(k, { spec, sizes, chosen, choose }, told) {
-  const button = make("button", "explorer-play");
-  button.type = "button";
+  const button = makeButton("explorer-play", "", () => {
+    if (playing) stop();
+    else if (matchMedia("(prefers-reduced-motion: reduce)").matches) {
+      choose(chosen().with(k, (chosen()[k] + 1) % sizes[k]));
+    } else start();
+  });
   /** @type {AbortController | null} */
   let playing = null;
 
@@ -44,12 +48,6 @@ export function makePlay(k, { spec, sizes, chosen, choose }, told) {
     requestAnimationFrame(go);
   }
 
-  button.addEventListener("click", () => {
-    if (playing) stop();
-    else if (matchMedia("(prefers-reduced-motion: reduce)").matches) {
-      choose(chosen().with(k, (chosen()[k] + 1) % sizes[k]));
-    } else start();
-  });
   // A click leaves the focus where it is, so that the space bar still turns a slide.
   button.addEventListener("pointerdown", (event) => event.preventDefault());
   button.addEventListener("mousedown", (event) => event.preventDefault());

@@ -42,11 +42,10 @@ function projected(mark, position, project) {
 const draw3 = {
   lines3: (mark, points) => [mark.arrow ? arrow(points[0], points[1], mark.color) : drawPath(mark, points)],
 
-  points3: (mark, points) =>
-    drawDots(
-      mark,
-      points.toSorted((a, b) => a[2] - b[2]),
-    ), // the near ones last
+  points3(mark, points) {
+    const ordered = points.toSorted((a, b) => a[2] - b[2]); // the near ones last
+    return drawDots(mark, ordered);
+  },
 
   surface3: ({ color }, [a, b, c, d]) => [
     node("polygon", { points: path([a, b, d, c]), class: "face", ...tint(color) }),

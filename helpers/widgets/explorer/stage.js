@@ -52,7 +52,6 @@ function render({ model, el }) {
   const held = marks.filter((mark) => mark.kind === "handle");
   const live = held.length > 0 || spec.panels.some((panel) => panel.space);
   const picture = node("svg", { role: live ? "group" : "img", "aria-labelledby": caption.id });
-  picture.style.maxWidth = `${layouts[0].width}px`;
   const hinted = held.find((mark) => !spec.panels[mark.panel].bare); // among cells the words would hide numbers
   const handles = held.map((mark) => makeHandle(mark, picture, controls, mark === hinted));
   /** @type {Pair[]} */
@@ -117,50 +116,35 @@ function render({ model, el }) {
   for (const k of sizes.keys()) model.on(`change:at_${k}`, later);
   lay();
   update();
-  const resized = new ResizeObserver(() => {
-    if (figure.clientWidth && lay()) update();
-  });
-  resized.observe(figure);
 
   // While it plays, a screen reader would be told every caption.
   const play =
     spec.play === undefined
       ? null
       : makePlay(spec.play, controls, (playing) => caption.setAttribute("aria-live", playing ? "off" : "polite"));
-  const endMeeting = meetControls(figure, (explorer) => {
+  // The controls may be drawn after the stage, and write their own values whenever they have changed.
+  const named = new MutationObserver(meet);
+  function meet() {
+    const explorer = figure.closest(".explorer");
+    if (!explorer) return;
+    const row = explorer.querySelector(".explorer-controls");
+    named.observe(row ?? explorer, { subtree: true, childList: true, attributeFilter: ["aria-valuetext"] });
     nameControls(explorer, spec, chosen());
-    const beside = explorer.querySelector(".explorer-controls")?.children[spec.play ?? -1];
+    const beside = row?.children[spec.play ?? -1];
     if (play && beside && play.button.parentNode !== beside) beside.append(play.button);
+  }
+  const resized = new ResizeObserver(() => {
+    if (figure.clientWidth && lay()) update();
+    meet();
   });
+  resized.observe(figure);
   return () => {
-    endMeeting();
+    named.disconnect();
     play?.stop();
     play?.button.remove();
     cancelAnimationFrame(waiting);
     resized.disconnect();
     for (const k of sizes.keys()) model.off(`change:at_${k}`, later);
-  };
-}
-
-// Call `meet` with the explorer when its controls are there, which may be drawn after the stage, and whenever one of
-// them has changed. Returns what ends that.
-/** @param {Element} figure @param {(explorer: Element) => void} meet */
-function meetControls(figure, meet) {
-  const options = { childList: true, subtree: true, attributes: true, attributeFilter: ["aria-valuetext"] };
-  /** @type {MutationObserver | undefined} */
-  let changed;
-  const seen = new ResizeObserver(() => {
-    const explorer = figure.closest(".explorer");
-    if (!explorer) return;
-    seen.disconnect();
-    changed = new MutationObserver(() => meet(explorer));
-    changed.observe(explorer.querySelector(".explorer-controls") ?? explorer, options);
-    meet(explorer);
-  });
-  seen.observe(figure);
-  return () => {
-    seen.disconnect();
-    changed?.disconnect();
   };
 }
 

@@ -1,7 +1,7 @@
 """Four widgets: Quiz, questions beside the lesson; Solved, below an exercise that passed; Practice, which asks both
 again; Progress, how far one has come.
 
-`Quiz("01")` shows a lesson's skill check, `Quiz("01", only="nan_probe")` one question of it, usually a
+`Quiz("01_axis_intuition")` shows a lesson's skill check, with `only="nan_probe"` one question of it, usually a
 prediction made before the next cell runs; `Practice()` asks one question after another, those missed first;
 `Progress()` shows for every lesson what was answered, missed and is due. Python sends the questions once and hears
 nothing back: answers stay in the browser's localStorage under `normalization-notebooks/<lesson>/<key>`, so answering
@@ -15,12 +15,11 @@ import time
 
 import traitlets
 
-from ...checks import describe
 from ..widget_code import TwinnedWidget, marked, read_bundle
 from .questions import FOLDER as LESSON_FILES
-from .questions import all_lessons, answer_keys, exercise_questions, find_lesson, lesson_names, read_questions
+from .questions import all_lessons, answer_keys, exercise_questions, lesson_names, read_questions
 
-__all__ = ["Practice", "Progress", "Quiz", "Solved", "find_lesson", "lesson_names", "read_questions"]
+__all__ = ["Practice", "Progress", "Quiz", "Solved", "lesson_names", "read_questions"]
 
 LETTERS = "ABCDE"
 
@@ -28,7 +27,7 @@ LETTERS = "ABCDE"
 class Quiz(TwinnedWidget):
     """Questions of one lesson, with feedback on every answer.
 
-    lesson   name of the lesson, or a beginning that only one lesson has: "01_axis_intuition" or "01".
+    lesson   name of the lesson, "01_axis_intuition".
     only     key of one question; without it, all questions of the skill check (kind "check"), with a score.
 
     Raises ValueError, with the names that exist, for an unknown lesson or key, and with the place and the fix
@@ -43,14 +42,15 @@ class Quiz(TwinnedWidget):
     questions = traitlets.List().tag(sync=True)
 
     def __init__(self, lesson, only=None):
-        lesson = find_lesson(lesson)
+        names = lesson_names(LESSON_FILES)
+        if lesson not in names:
+            raise ValueError(f"Quiz: lesson must name one of {', '.join(map(repr, names))}, got {lesson!r}")
         _, questions = read_questions(LESSON_FILES / lesson / "questions.toml")
         field, wanted = ("kind", "check") if only is None else ("key", only)
-        chosen = [question for question in questions if isinstance(wanted, str) and question[field] == wanted]
+        chosen = [question for question in questions if question[field] == wanted]
         if not chosen:
             keys = ", ".join(repr(question["key"]) for question in questions)
-            asked = repr(wanted[:40]) if isinstance(wanted, str) else describe(wanted)
-            raise ValueError(f"Quiz: lesson {lesson!r} has no question with {field} {asked}; its keys are {keys}")
+            raise ValueError(f"Quiz: lesson {lesson!r} has no question with {field} {wanted!r}; its keys are {keys}")
         # All chosen questions are of one kind, so it is sent once.
         kinds = [question.pop("kind") for question in chosen]
         super().__init__(lesson=lesson, kind=kinds[0], questions=chosen)
@@ -133,12 +133,11 @@ class Practice(_OfAllLessons):
     """Questions and solved exercises, one at a time: those missed first, then those that are due, then new ones.
 
     The browser chooses, from the answers that it keeps, and shows the progress in every lesson; answers can be
-    saved to a file and loaded from one. `days[box]` is how many days a question waits in each of the boxes.
+    saved to a file and loaded from one.
     """
 
     javascript = read_bundle("practice.js")
     css = read_bundle("practice.css")
-    days = (1, 3, 7, 14, 30)  # as in answers.js
 
     def __init__(self):
         super().__init__(lessons=all_lessons())
@@ -162,7 +161,7 @@ class Progress(_OfAllLessons):
 
     def __init__(self):
         lessons = [lesson | {"to": f"{lesson['name']}.ipynb"} for lesson in map(answer_keys, all_lessons())]
-        super().__init__(lessons=lessons, practice=f"{find_lesson('16')}.ipynb")
+        super().__init__(lessons=lessons, practice="16_practice.ipynb")
 
     _about = (
         "Your progress: how many questions of each lesson you have answered and missed, and how many to "

@@ -1,21 +1,9 @@
 // Draws the progress in all lessons, and the buttons for all answers: what the practice and the progress have in common.
 
 import { save, today } from "../answers.js";
-import { make, makeButton } from "../text.js";
+import { linkTo, make, makeButton } from "../text.js";
 import { countsOf, LARGEST_FILE, nameOf, problem, readAnswers, some, withAnswers, writeAnswers } from "./lessons.js";
 import { clearing } from "./question.js";
-
-// Where a link may lead: to the notebook of a lesson or, on the reading site, its page.
-const ALLOWED = /^\d\d_\w+\.(ipynb|html)(#[\w-]+)?$/;
-
-// JupyterLab stays open where it is, so a notebook opens in a tab of its own.
-/** @param {string} to @param {string} text */
-export function linkTo(to, text) {
-  const link = make("a", "", text);
-  if (ALLOWED.test(to)) Object.assign(link, { href: to });
-  if (to.includes(".ipynb")) Object.assign(link, { target: "_blank", rel: "noopener" });
-  return link;
-}
 
 const PARTS = /** @type {const} */ (["known", "due", "missed", "new"]);
 const CELLS = /** @type {const} */ (["answered", "missed", "due"]);
@@ -63,11 +51,10 @@ export function progressOf(lessons, caption) {
 }
 
 // Buttons that write all answers to a file, take in those of one, and forget them. `taken` is called after such a file.
-/** @param {Card[]} cards @param {() => void} taken */
+/** @param {Card[]} cards @param {() => void} [taken] */
 export function filing(cards, taken) {
   const element = make("div", "practice-filing");
-  const said = make("p", "practice-said");
-  said.setAttribute("role", "status");
+  const said = Object.assign(make("p", "practice-said"), { role: "status" });
   const chosen = Object.assign(make("input"), { type: "file", accept: ".json,application/json", hidden: true });
   chosen.addEventListener("change", async () => {
     const [file] = chosen.files ?? [];
@@ -75,7 +62,7 @@ export function filing(cards, taken) {
     if (!file) return;
     try {
       said.textContent = await takeIn(file, cards);
-      taken();
+      taken?.();
     } catch (error) {
       said.textContent = error instanceof Error ? error.message : String(error);
     }

@@ -4,9 +4,9 @@
 import "../keys.js";
 import { load, parse, today } from "../answers.js";
 import { widget } from "../dress.js";
-import { make, makeButton } from "../text.js";
+import { linkTo, make, makeButton } from "../text.js";
 import { BETWEEN, cardsOf, countsOf, follow, nameOf, returnOf, some, standing, withAnswers } from "./lessons.js";
-import { filing, linkTo, progressOf } from "./overview.js";
+import { filing, progressOf } from "./overview.js";
 import { ask } from "./question.js";
 
 // The cards to ask, in order: missed, due, new; what waits longest first, exercises after the questions. A prediction is
@@ -126,8 +126,7 @@ function render({ model, el }) {
   top.append(from, waiting);
   const source = make("p", "practice-source");
   const place = make("div", "practice-question");
-  const again = make("p", "practice-again");
-  again.setAttribute("role", "status");
+  const again = Object.assign(make("p", "practice-again"), { role: "status" });
   const next = makeButton("practice-next quiz-clear", "Next question", () => turn(true));
   const { element, show } = progressOf(lessons, "Your progress");
   const filed = filing(cards, () => turn());

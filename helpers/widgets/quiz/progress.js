@@ -4,9 +4,9 @@
 import "../keys.js";
 import { today } from "../answers.js";
 import { widget } from "../dress.js";
-import { make } from "../text.js";
+import { linkTo, make } from "../text.js";
 import { cardsOf, countsOf, follow, inWords, some, withAnswers } from "./lessons.js";
-import { filing, linkTo, progressOf } from "./overview.js";
+import { filing, progressOf } from "./overview.js";
 
 /** @param {View} view */
 function render({ model, el }) {
@@ -15,12 +15,7 @@ function render({ model, el }) {
   el.classList.add("quiz", "quiz-is-check", "practice");
   const all = make("p", "practice-all");
   const { element, show } = progressOf(model.get("lessons"), "In each lesson");
-  el.append(
-    make("p", "quiz-kind", "Your progress"),
-    all,
-    element,
-    filing(cards, () => {}),
-  );
+  el.append(make("p", "quiz-kind", "Your progress"), all, element, filing(cards));
 
   follow(() => {
     const [answers, day] = [withAnswers(cards), today()];

@@ -33,8 +33,7 @@ export function ask(lesson, question, { number, prediction, changed, signal, fre
 
   const foot = make("div", "quiz-foot");
   const button = makeButton("quiz-check", prediction ? "Commit to this guess" : "Check", check);
-  const feedback = make("div", "quiz-feedback");
-  feedback.setAttribute("role", "status");
+  const feedback = Object.assign(make("div", "quiz-feedback"), { role: "status" });
   foot.append(button, feedback);
   element.append(foot);
 
@@ -63,9 +62,7 @@ export function ask(lesson, question, { number, prediction, changed, signal, fre
   function take(text) {
     record = parse(text, question);
     outdated = hasChanged(text, question);
-    rows.forEach(({ radio }, i) => {
-      radio.checked = record !== null && record.choice === i;
-    });
+    for (const [i, { radio }] of rows.entries()) radio.checked = record?.choice === i;
     show();
     changed();
   }
@@ -102,8 +99,7 @@ export function clearing(where, words) {
     (asking ? no : clear).focus();
   };
   const clear = makeButton("quiz-clear", "Clear my answers", () => turn(true));
-  const question = make("span", "", words);
-  question.setAttribute("role", "status");
+  const question = Object.assign(make("span", "", words), { role: "status" });
   const yes = makeButton("quiz-clear", "Forget them", () => {
     forget(where);
     turn(false);

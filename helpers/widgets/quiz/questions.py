@@ -33,20 +33,6 @@ def lesson_names(folder=FOLDER):
     return sorted(path.parent.name for path in Path(folder).glob("*/questions.toml"))
 
 
-def find_lesson(lesson, folder=FOLDER):
-    """Full name of a lesson, given its name or a beginning that only one lesson has ("01").
-
-    Raises ValueError, with the names that exist, if none or several fit.
-    """
-    names = lesson_names(folder)
-    fitting = [name for name in names if isinstance(lesson, str) and lesson and name.startswith(lesson)]
-    if lesson in fitting:
-        return lesson
-    if len(fitting) != 1:
-        raise ValueError(f"Quiz: lesson must name one of {', '.join(map(repr, fitting or names))}, got {lesson!r}")
-    return fitting[0]
-
-
 def read_questions(path):
     """Read one question file and check all of it.
 
@@ -126,12 +112,12 @@ def _question(entry, where):
         raise ValueError(f"{where}: kind must be 'prediction' or 'check', got {kind!r}")
 
     options = _tables(entry, "option", "question.option", where)
+    texts, whys = [], []
     for number, option in enumerate(options, 1):
-        _only_fields(option, ("text", "right", "why"), f"{where}, option {number}")
-    texts, whys = (
-        [_text(option, field, f"{where}, option {number}") for number, option in enumerate(options, 1)]
-        for field in ("text", "why")
-    )
+        here = f"{where}, option {number}"
+        _only_fields(option, ("text", "right", "why"), here)
+        texts.append(_text(option, "text", here))
+        whys.append(_text(option, "why", here))
     right = [option.get("right", False) for option in options]
     if not 3 <= len(set(texts)) == len(texts) <= 5:
         raise ValueError(f"{where}: expected 3 to 5 [[question.option]] with different texts, got {texts}")

@@ -35,14 +35,10 @@ function reveal() {
 // JupyterLab draws a cell when it is scrolled to.
 /** @param {AbortSignal} signal */
 function revealLater(signal) {
-  let waiting = false;
+  let waiting = 0;
   const observer = new MutationObserver(() => {
-    if (waiting) return;
-    waiting = true;
-    requestAnimationFrame(() => {
-      waiting = false;
-      reveal();
-    });
+    cancelAnimationFrame(waiting);
+    waiting = requestAnimationFrame(reveal);
   });
   observer.observe(document.body, { childList: true, subtree: true });
   signal.addEventListener("abort", () => observer.disconnect());
@@ -59,8 +55,7 @@ function render({ model, el }) {
   el.classList.add("quiz", prediction ? "quiz-is-prediction" : "quiz-is-check");
   el.append(make("p", "quiz-kind", prediction ? "Your prediction" : "Skill check"));
 
-  const score = make("span", "quiz-score");
-  score.setAttribute("role", "status");
+  const score = Object.assign(make("span", "quiz-score"), { role: "status" });
   const changed = () => {
     if (many) score.textContent = scoreOf(asked);
     if (!prediction || !asked[0].result()) return;

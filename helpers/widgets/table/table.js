@@ -2,16 +2,12 @@
 
 import "../keys.js";
 import { widget } from "../dress.js";
-import { make } from "../text.js";
+import { linkTo, make } from "../text.js";
 
 /**
  * @typedef {{ texts: string[], links: { text: string, to: string, after: string }[], when: (number[] | null)[] }} Cell
  * @typedef {{ name: string, options: string[], start: string | null }} Filter
  */
-
-// Where a link may lead: to a page, or to a lesson, which is a notebook or a page of the reading site. It opens in a tab
-// of its own: JupyterLab's address ends with the notebook, so a file beside it is found.
-const ALLOWED = /^(https:\/\/|\d\d_\w+\.(ipynb|html)$)/;
 
 /** @param {Cell} cell @param {string[]} columns */
 function makeRow({ texts, links }, columns) {
@@ -22,9 +18,7 @@ function makeRow({ texts, links }, columns) {
     row.append(cell);
   });
   for (const { text, to, after } of links) {
-    const link = make("a", "", text);
-    if (ALLOWED.test(to)) Object.assign(link, { href: to, target: "_blank", rel: "noopener" });
-    row.cells[row.cells.length - 1].append(" ", link, make("span", "", after));
+    row.cells[row.cells.length - 1].append(" ", linkTo(to, text, true), make("span", "", after));
   }
   return row;
 }
