@@ -526,16 +526,13 @@ class RunningStats:
                 )
             axes = (0, *range(2, x.ndim))
             mean = mean_over(x, axes)
-            self._take_in(mean, mean_over(x - mean, axes, squared=True), count)
-
-    def _take_in(self, mean, var, count):
-        """The same from a batch's mean and biased variance, each of `count` values, if somebody has them already."""
-        if self.unbiased:
-            var = var * (count / (count - 1))
-        self.num_batches += 1
-        weight = 1 / self.num_batches if self.momentum is None else self.momentum
-        self.mean = (1 - weight) * self.mean + weight * mean.ravel()
-        self.var = (1 - weight) * self.var + weight * var.ravel()
+            var = mean_over(x - mean, axes, squared=True)
+            if self.unbiased:
+                var = var * (count / (count - 1))
+            self.num_batches += 1
+            weight = 1 / self.num_batches if self.momentum is None else self.momentum
+            self.mean = (1 - weight) * self.mean + weight * mean.ravel()
+            self.var = (1 - weight) * self.var + weight * var.ravel()
 
     def __repr__(self):
         return (
