@@ -420,12 +420,6 @@ def test_results_of_every_kind_are_compared(result, expected, text):
     assert passed == (not text) and (passed or why == text)
 
 
-def test_two_exercises_of_one_name_are_refused(monkeypatch):
-    monkeypatch.setattr(checker, "exercises_of_lessons", lambda: {"01_axis": [make()], "02_batch": [make()]})
-    with pytest.raises(ValueError, match="^02_batch: there is already an exercise called 'double'$"):
-        all_exercises.__wrapped__()
-
-
 def test_tuple_items_have_the_exercises_names():
     for results, name in ((("weight", "bias"), "bias"), (("weight",), "item 1")):
         exercise = make(reference=lambda x: (x, 2 * x), results=results)
