@@ -118,9 +118,9 @@ def test_the_effective_rate(optimizer, norm, kind, rate, factor, seed):
 
 def late_length(make, features, factor, seed, steps=3000):
     """|w| in the last thousand steps of pure noise, and G."""
-    start = np.random.default_rng(seed).normal(size=features)
+    start = np.random.default_rng(seed).normal(size=(features, 1))
     length, _, size = from_lesson("09", "train_with_decay")(factor * start / np.linalg.norm(start), make, steps)
-    return np.mean(length[-1000:] ** 4) ** 0.25, size
+    return np.mean(length[-1000:] ** 4) ** 0.25, size[0]
 
 
 @conclusion(

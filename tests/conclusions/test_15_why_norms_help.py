@@ -9,7 +9,7 @@ from tests.conclusions.samples import KINDS, OPTIMIZERS, PIXELS, accuracy_on, sp
 
 GhostBatchNorm, ScaledBranch, gradient_change = from_lesson("15", "GhostBatchNorm", "ScaledBranch", "gradient_change")
 residual_net, two_layers, unscaled, spirals = from_lesson("15", "residual_net", "two_layers", "unscaled", "spirals")
-OnlyNoise = from_lesson("15", "OnlyNoise")
+OnlyNoise, MeanOnly = from_lesson("15", "OnlyNoise", "MeanOnly")
 LEARN, TEST = split()
 
 
@@ -60,6 +60,13 @@ def test_only_batch_norm_keeps_digits_apart(norm, width, seed):
     net.forward(PIXELS[LEARN[:64]])
     cosine = mean_cosine(net.outputs[-2])
     return cosine < 0.5 if norm == "batch" else cosine > 0.85
+
+
+@conclusion("Keeping the digits apart helps, and with SGD batch norm is still ahead.", vary=each(seed=range(4)))
+def test_batch_norm_is_ahead_of_the_mean_alone(seed):
+    nets = [mlp([64, *20 * [32], 10], norm=norm, rng=seed) for norm in (None, MeanOnly, "batch")]
+    without, mean, batch = (read_after(net, lr=0.3, steps=100, seed=seed) for net in nets)
+    return without < mean < batch
 
 
 def orthogonal(activation, width, seed):
