@@ -228,4 +228,4 @@ def test_only_batch_norm_trains_the_opening(instead, seed):
 def test_the_openings_rates_are_the_best(norm):
     rates = (0.03, 0.1, 0.3)
     found = {lr: read_after(mlp([64, *20 * [32], 10], norm=norm, rng=0), lr=lr, steps=100) for lr in rates}
-    return max(found, key=found.get) == from_lesson("15", "best_rate")[norm]
+    return max(found, key=found.get) in from_lesson("15", "good_rates")[norm]
