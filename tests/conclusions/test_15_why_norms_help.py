@@ -222,3 +222,10 @@ def test_only_batch_norm_trains_the_opening(instead, seed):
     rng = np.random.default_rng(seed)
     other = "layer" if instead == "layer norm" else lambda width: OnlyNoise(width, rng)
     return best(other) < 0.5 < best("batch")
+
+
+@conclusion("at the best of three rates", vary=each(norm=[None, "batch"]))
+def test_the_openings_rates_are_the_best(norm):
+    rates = (0.03, 0.1, 0.3)
+    found = {lr: read_after(mlp([64, *20 * [32], 10], norm=norm, rng=0), lr=lr, steps=100) for lr in rates}
+    return max(found, key=found.get) in from_lesson("15", "good_rates")[norm]
