@@ -143,7 +143,7 @@ def test_each_question_of_a_quiz_is_a_slide_with_answers_in_its_notes():
     first, second = deck_of("check-up quiz")
     assert [first.label, second.label] == ["Who?", "Who else?"] and first.cells[-1] == second.cells[-1]
     assert "Right: B." in first.notes[0] and "<i>You:</i> No." in first.notes[0]
-    assert "Right" not in body(first) and first.seconds == 60
+    assert "Right" not in body(first) and first.seconds == 90
 
 
 def test_a_discussion_comes_before_the_takeaway():

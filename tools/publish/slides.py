@@ -29,9 +29,9 @@ from tools.publish.replace_folder import check_place, replace_folder
 from tools.publish.shown_code import code_of, found_by
 from tools.publish.typeset import WEB, typeset
 
-# Seconds of a class; what is not named here takes as long as its words and code take to say, and 15 at least.
-SECONDS = {"question": 240, "skill check": 60, "explorer": 120, "picture": 30, "discussion": 240}
-WORDS_A_MINUTE, LINES_A_MINUTE = 150, 6
+# Seconds of a class, timed by a lecturer; what is not named here takes as long as its words and code, and 30 at least.
+SECONDS = {"question": 240, "skill check": 90, "explorer": 120, "picture": 30, "discussion": 240}
+WORDS_A_MINUTE, LINES_A_MINUTE = 130, 6
 # What the notes say where the lesson says nothing.
 ADVICE = {
     "title": "Read the question of the title aloud and collect first answers. Do not judge them yet.",
@@ -65,7 +65,7 @@ class Slide:
     @property
     def seconds(self):
         kind = "skill check" if self.kind == "question" and self.section == "Skill check" else self.kind
-        return SECONDS.get(kind, max(15, round(60 * (self.words / WORDS_A_MINUTE + self.lines / LINES_A_MINUTE))))
+        return SECONDS.get(kind, max(30, round(60 * (self.words / WORDS_A_MINUTE + self.lines / LINES_A_MINUTE))))
 
 
 # ----------------------------------------------------------------------------------------------------

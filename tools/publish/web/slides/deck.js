@@ -89,8 +89,9 @@ function shareKeys(event) {
 /** @param {KeyboardEvent} event */
 function mayUse(event) {
   const focused = focusedControl();
-  if (!event.target) focused?.blur();
-  return !event.target || !focused || !keeps(focused, event);
+  const forwarded = !event.target && event.keyCode !== 9; // Tab leads into a control there, too
+  if (forwarded) focused?.blur();
+  return forwarded || !focused || !keeps(focused, event);
 }
 
 /** A button that was pressed is done with: the next Space goes on. @param {Event} event */
