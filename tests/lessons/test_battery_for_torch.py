@@ -199,6 +199,7 @@ def one_pass(self, x, mean):
 # What is wrong -> (the module, what is replaced, a test that has to fail)
 WRONG = {
     "eps outside the root": (TokenNorm, {"root": lambda self, var: var.sqrt() + 1e-5}, "a_tiny_scale"),
+    "a root at 0": (TokenNorm, {"root": lambda self, var: var.sqrt() + 1e-12}, "a_sample_of_zeros"),
     "one-pass variance": (TokenNorm, {"variance": one_pass}, "a_large_mean"),
     "squares in 16 bits": (TokenNorm, {"widened": lambda self, x: x}, "float16"),
     "a wider dtype": (TokenNorm, {"narrowed": lambda self, y, x: y}, "bfloat16"),
