@@ -117,7 +117,7 @@ def test_the_alarm_is_silent(width, seed):
 
 
 @conclusion(
-    "Put a linear layer before layer norm: its weights turn a common shift into a pattern",
+    "Put a linear layer with a bias before layer norm: a shift of all inputs then changes the pattern",
     vary=each(width=[16, 64], rate=[0.003, 0.01], seed=range(10)),
     least=36,
 )
