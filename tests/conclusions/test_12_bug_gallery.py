@@ -23,7 +23,7 @@ def reader(optimizer, seed, width, factor=1.0):
 
 
 @conclusion(
-    "accuracy does not test a gradient: a reader whose gamma hardly learns is as good",
+    "a good accuracy does not vouch for a gradient: a reader whose gamma hardly learns is as good",
     vary=each(optimizer=["SGD", "Adam"], width=[16, 32, 128], seed=range(10)),
 )
 def test_a_reader_with_small_gradients_of_gamma_is_as_good(optimizer, width, seed):
