@@ -22,8 +22,7 @@ reset: .venv/locked ## get a fresh copy of a lesson and keep your old one beside
 	@$(RUN) -m tools.learner.workbook reset "$(LESSON)"
 
 test: .venv/locked ## the unit tests, then every cell of every lesson; stops early (LESSON=05, TEST_ARGS="-k rms")
-	$(PYTEST) tests/helpers tests --maxfail=5 $(TEST_ARGS)
-	$(PYTEST) -p tests.conftest $(STORED) --loadscope-reorder --maxfail=5 $(TEST_ARGS)
+	$(PYTEST) tests/helpers tests $$(ls -r $(STORED)) --maxfail=5 $(TEST_ARGS) # the shortest lessons last: no core waits
 
 check: .venv/locked ## record one lesson if it has changed, and test all that it must keep (LESSON=05)
 	@HELPERS_STRICT=1 OMP_NUM_THREADS=1 $(RUN) -m tools.author.check "$(LESSON)"
