@@ -79,18 +79,18 @@ def test_a_label_keeps_off_lines_arrows_and_handles():
 
 def test_a_label_too_long_moves_to_the_left():
     """Its far end would lie on the first line, so it moves off that line; it does not reach the second."""
-    dot, length = points(9.5, 5, label="m" * 12), CHARACTER * 12
+    dot, length = points(9.5, 5, label="a" * 12), CHARACTER * 12
     far_end = (50 + 190 - 9.5 - length - 50) / 20
     near, beyond = ([lines([far_end + x] * 2, [4.9, 5.1])] for x in (0.3, -0.3))
     assert placed(dot, *near)[0][1] != 0 and placed(dot, *beyond)[0] == (-9.5, 0)
-    (dx, dy), (other_dx, other_dy) = placed(dot, points(9.5, 5.5, label="m" * 12))
+    (dx, dy), (other_dx, other_dy) = placed(dot, points(9.5, 5.5, label="a" * 12))
     assert dx == other_dx == -9.5 and (100 + dy) - (90 + other_dy) >= LINE_HEIGHT - 0.1
 
 
 def test_the_nearest_least_bad_place_is_taken():
     # Lines 14 pixels apart: two behind a label at the tip, one behind it 3 pixels above or below.
     crowded = levels(*(7 + 14 * k for k in range(-7, 7)))
-    assert placed(points(2, 5, label="m"), *crowded) == [(9.5, -3)]
+    assert placed(points(2, 5, label="a"), *crowded) == [(9.5, -3)]
 
 
 def test_the_highest_label_chooses_first():
@@ -103,7 +103,7 @@ def test_the_highest_label_chooses_first():
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 10), st.integers(1, 6)), min_size=1, max_size=5))
 def test_labels_of_any_dots_stay_inside_and_apart(dots):
-    marks = [points(x, y, label="m" * length) for x, y, length in dots]
+    marks = [points(x, y, label="a" * length) for x, y, length in dots]
     boxes = []
     for (x, y, length), (dx, dy) in zip(dots, placed(*marks), strict=True):
         start = 50 + 20 * x + dx

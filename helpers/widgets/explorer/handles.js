@@ -30,7 +30,8 @@ export function makeHandle(mark, picture, { spec, sizes, chosen, choose }, hinte
     panel = here;
     const { choices, x, y } = present();
     for (const circle of circles) setAll(circle, { cx: x, cy: y });
-    setAll(hint, { x, y: y - panel.box[1] > 40 ? y - 24 : y + 34 });
+    const [left, right] = panel.ends;
+    setAll(hint, { x: Math.min(Math.max(x, left + 30), right - 30), y: y - panel.box[1] > 40 ? y - 24 : y + 34 });
     const [first] = moves;
     setAll(element, {
       "aria-valuemin": 0,

@@ -5,7 +5,7 @@ Computed here for every frame, so that the browser and the still picture only wr
 
 import numpy as np
 
-from .layout import CHARACTER, TEXT, to_pixels
+from .layout import TEXT, to_pixels, words_width
 from .marks import HALO, KINDS
 
 LINE_HEIGHT = TEXT + 3  # pixels from one label to the next
@@ -21,7 +21,7 @@ def place_labels(panel, marks):
     named = [mark for mark in marks if mark["style"].get("label")]
     tips = [to_pixels(panel, *KINDS[mark["kind"]].tip(mark["data"])) for mark in named]
     gaps = [max(9, _radius(mark) + 5) for mark in named]
-    lengths = [CHARACTER * len(mark["style"]["label"]) for mark in named]
+    lengths = [words_width(mark["style"]["label"]) for mark in named]
     strokes = _strokes(panel, marks)
     middles = _spread(panel, tips, gaps, lengths)
     taken, places = [], [None] * len(named)

@@ -44,6 +44,11 @@ def transform(value, limits, scale):
     return (value - low) / (high - low)
 
 
+def words_width(words):
+    """Pixels of words, roughly: m and w are wide."""
+    return sum(1.6 * CHARACTER if character in "mwMW" else CHARACTER for character in words)
+
+
 def _in_panel(marks, index):
     return [mark for mark in marks if mark["style"]["panel"] == index]
 
@@ -94,8 +99,8 @@ def _ticks(limits, scale, pixels, axis, whole):
 
 def _label_room(marks, index):
     """Pixels kept free at the right for the longest label of a line, dot or arrow."""
-    longest = max((len(mark["style"].get("label", "")) for mark in _in_panel(marks, index)), default=0)
-    return CHARACTER * longest + 10 if longest else 14
+    longest = max((words_width(mark["style"].get("label", "")) for mark in _in_panel(marks, index)), default=0)
+    return longest + 10 if longest else 14
 
 
 def _cells_needed(panel, marks, index, axis):
