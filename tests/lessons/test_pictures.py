@@ -72,9 +72,11 @@ def test_controls_change_picture_and_caption_at_once(run):
             k = values.index(explorer.start[name])
             moved = {name: values[k + 1 if k + 1 < len(values) else k - 1]}
             assert explorer.caption_at(**moved) != explorer.caption_at(), f"slider {name} leaves the caption"
-            pairs = zip(explorer.marks_at(), explorer.marks_at(**moved), strict=True)
+            others = [{other: v} for other, vs in explorer.sliders.items() if other != name for v in vs.values()]
+            seen = [[explorer.marks_at(**at, **more) for more in ({}, *others)] for at in ({}, moved)]
+            pairs = [pair for frames in zip(*seen, strict=True) for pair in zip(*frames, strict=True)]
             same = [np.array_equal(old["data"][a], new["data"][a]) for old, new in pairs for a in old["data"]]
-            assert not all(same), f"slider {name} leaves the picture"
+            assert not all(same), f"slider {name} leaves the picture, wherever another slider stands"
 
 
 # ---------------------------------------------------------------------------------- what is stored, by itself
