@@ -1,4 +1,4 @@
-"""A learner who restarts the kernel in mid-lesson runs the setup cell and any section, or is told which name is missing."""
+"""After a restart in mid-lesson a learner runs the setup cell and any section, or is told which name is missing."""
 
 import matplotlib
 

@@ -135,8 +135,7 @@ def without_measured(text):
 def keep_stored(nb, stored):
     """Give `nb` the stored output of an unchanged cell where only what depends on the processor differs.
 
-    That is the last digits that check_between has measured, as long as its checks pass, and single pixels. A cell for
-    PyTorch keeps all of it where there is no PyTorch.
+    That is digits that check_between measured, while its checks pass, and single pixels; without PyTorch all it prints.
     """
     before = {cell.id: cell for cell in stored.cells}
     for cell in nb.cells:
@@ -150,9 +149,7 @@ def keep_stored(nb, stored):
 
 def looks_alike(new, old):
     """Whether two outputs of a cell differ in measured digits and single pixels only."""
-    if new.output_type != old.output_type:
-        return False
-    if new.output_type == "stream":
+    if new.output_type == old.output_type == "stream":
         return without_measured(new.text) == without_measured(old.text)
     if is_group(new) and is_group(old):
         return all(without_measured(new.data[kind]) == without_measured(old.data[kind]) for kind in GROUP)
