@@ -1,6 +1,7 @@
 """What all tests share: a fixed environment, whoever starts pytest and however."""
 
 import atexit
+import gc
 import os
 import re
 import shutil
@@ -41,6 +42,12 @@ def pytest_runtest_logreport(report):
         advice = "- is stored, + is what the cell gives now. If the unit tests pass and the new output is right, run\n"
         swapped = re.sub(r"^(\s*)([-+])(?= )", lambda m: m[1] + "+-"[m[2] == "+"], below, flags=re.MULTILINE)
         report.longrepr = above + (told and f"{advice}`make notebooks LESSON={number}`:\n") + swapped
+
+
+def pytest_collection_finish():
+    """Thousands of tests stay until the end: the collector need not look at them again and again."""
+    gc.freeze()
+    gc.disable()
 
 
 def pytest_ignore_collect(collection_path, config):
