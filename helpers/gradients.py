@@ -30,11 +30,8 @@ from ._numerics import (
     check_matrix,
     check_parameter,
     check_parameters,
-    divide,
     float_array,
-    is_half,
     is_number,
-    kept_shape,
     mean_over,
     other_axes,
     quiet,
@@ -131,24 +128,11 @@ def _through_statistics(g, x_hat, sd, axes):
 
     In place, to save memory: g becomes dx, and x_hat is used up.
     """
-    x_hat *= _mean_product(g, x_hat, axes)
+    x_hat *= mean_over(g * x_hat, axes)
     g -= mean_over(g, axes)
     g -= x_hat
     g /= sd
     return g
-
-
-def _mean_product(a, b, axes):
-    """Mean of a * b over `axes`, which keep size 1."""
-    return divide(_sum_product(a, b, axes), math.prod(a.shape[axis] for axis in axes))
-
-
-def _sum_product(a, b, axes):
-    """Sum of a * b over `axes`, which keep size 1."""
-    if is_half(a.dtype):
-        return sum_over(a * b, axes, squared=False)
-    every_axis, kept_axes = list(range(a.ndim)), list(other_axes(a, axes))
-    return np.einsum(a, every_axis, b, every_axis, kept_axes).reshape(kept_shape(a, kept_axes))
 
 
 def _scaled(dy, gamma):
@@ -166,7 +150,7 @@ def _check_dy(name, dy, x):
 def _parameter_gradients(dy, x_hat, axes, gamma):
     """dgamma and dbeta: dy * x_hat and dy, summed over all axes that gamma, which has the sizes of `axes`, lacks."""
     summed = other_axes(dy, axes)
-    totals = _sum_product(dy, x_hat, summed), sum_over(dy, summed, squared=False)
+    totals = sum_over(dy * x_hat, summed, squared=False), sum_over(dy, summed, squared=False)
     return [_like(gamma, total, tuple(dy.shape[a] for a in axes)) for total in totals]
 
 
@@ -357,7 +341,7 @@ def rms_norm_backward(dy, x, gamma=None, *, axis=-1, eps=1e-5):
         x_hat = x / rms
         dgamma, _ = _parameter_gradients(dy, x_hat, axes, gamma)
         dx = _scaled(dy, scale)
-        x_hat *= _mean_product(dx, x_hat, axes)
+        x_hat *= mean_over(dx * x_hat, axes)
         dx -= x_hat
         dx /= rms
         return RMSGradients(dx, dgamma)
@@ -398,7 +382,7 @@ def weight_norm_backward(dw, v, g, *, axis=None):
             raise ValueError(f"weight_norm_backward: v with shape {v.shape} has norm 0 (axis={axis}), so no direction")
         length = check_parameter("weight_norm_backward", "g", g, v, kept_axes, kind="kept axis of v")
         direction = v / norm
-        dg = _sum_product(dw, direction, summed)
+        dg = sum_over(dw * direction, summed, squared=False)
         dv = length / norm * (dw - dg * direction)
         return WeightNormGradients(dv, _like(g, dg, tuple(v.shape[a] for a in kept_axes)))
 
