@@ -8,7 +8,7 @@ from tests.conclusions.conclusion import conclusion, each
 from tests.conclusions.lesson import from_lesson
 from tests.conclusions.samples import KINDS, OPTIMIZERS, train
 
-pixels, WithBackward, framework, obvious = from_lesson("09", "pixels", "WithBackward", "framework", "obvious")
+pixels, WithBackward, framework, yours = from_lesson("09", "pixels", "WithBackward", "framework", "yours")
 BACKWARD = {"batch norm": batch_norm_backward, "layer norm": layer_norm_backward, "RMSNorm": rms_norm_backward}
 
 
@@ -28,17 +28,17 @@ def network(backward, activation, width, depth, seed):
 
 
 def last_losses(activation, width, depth, seed, optimizer="SGD", rate=0.3):
-    """The mean loss of the last 20 of 150 steps: with the framework's gradient, with the obvious line."""
-    nets = [network(backward, activation, width, depth, seed) for backward in (framework, obvious)]
+    """The mean loss of the last 20 of 150 steps: with the framework's gradient, with your line."""
+    nets = [network(backward, activation, width, depth, seed) for backward in (framework, yours)]
     how = {"steps": 150, "batch_size": 64, "seed": seed, "x": pixels}
     return [train(net, optimizer, rate, slice(1000), **how)[-20:].mean() for net in nets]
 
 
 @conclusion(
-    "With batch norm before ReLU the obvious line ended with the larger loss",
+    "With batch norm before ReLU your line ended with the larger loss",
     vary=each(width=[32, 128], depth=[2, 4, 8], optimizer=["SGD", "Adam"], seed=range(2)),
 )
-def test_the_obvious_line_ends_with_the_larger_loss(width, depth, optimizer, seed):
+def test_your_line_ends_with_the_larger_loss(width, depth, optimizer, seed):
     rate = {"SGD": 0.3, "Adam": 0.01}[optimizer]
     full, approximate = last_losses("relu", width, depth, seed, optimizer, rate)
     return full < approximate
@@ -54,14 +54,14 @@ def test_with_tanh_no_loss_curve_shows_it(width, depth, rate, seed):
 
 
 @conclusion(
-    "With ReLU the obvious line trains a hidden bias, with tanh hardly",
+    "With ReLU your line trains a hidden bias, with tanh hardly",
     vary=each(width=[32, 128], depth=[3, 8, 16], seed=range(4)),
 )
-def test_the_obvious_line_trains_a_hidden_bias(width, depth, seed):
+def test_your_line_trains_a_hidden_bias(width, depth, seed):
     chosen = np.random.default_rng(seed).permutation(len(pixels))[:64]
     given = {"pixels": pixels[chosen], "kinds": KINDS[chosen]}
     hidden_bias = from_lesson("09", "hidden_bias", network=lambda *how: network(*how, width, depth, seed), **given)
-    full, approximate, tanh = hidden_bias(framework), hidden_bias(obvious), hidden_bias(obvious, "tanh")
+    full, approximate, tanh = hidden_bias(framework), hidden_bias(yours), hidden_bias(yours, "tanh")
     return bool(full.max() < 0.25 < approximate.mean() and tanh.mean() < 0.15)
 
 
