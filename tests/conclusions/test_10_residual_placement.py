@@ -195,6 +195,7 @@ def test_warm_up_widens_the_rates_of_adam(seed):
         *each(depth=[8], rate=[1], ramp=[200], steps=[240], seed=range(2, 8)),
         *each(depth=[16], rate=[0.3], ramp=[240], steps=[300], seed=range(2, 6)),
     ],
+    least=9,
 )
 def test_a_slow_warm_up_lets_sgd_use_a_larger_rate(depth, rate, ramp, steps, seed):
     cold, fast, slow = (learns("post-norm", depth, rate, seed, steps, warm_up=w) for w in (1, 60, ramp))
