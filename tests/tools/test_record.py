@@ -148,6 +148,15 @@ def test_measured_values_stay_while_their_checks_pass(stored, new, kept):
     assert nb == with_output(new, source="y"), "a changed cell"
 
 
+def test_what_a_cell_prints_and_checks_stays_or_goes_together():
+    nb, stored = (with_output(words) for words in ("now 71%\n", "then 63%\n"))
+    for each, measured in ((nb, "0.71"), (stored, "0.63")):
+        said = dict.fromkeys(record.GROUP, f"PASS - share: {measured}, between 0 and 1")
+        each.cells[0].outputs.append(nbformat.v4.new_output("display_data", said))
+    record.keep_stored(nb, stored)
+    assert "0.71" in nb.cells[0].outputs[1].data["text/plain"]
+
+
 @pytest.mark.parametrize("has_torch", [True, False])
 def test_what_pytorch_printed_stays_where_it_is_missing(has_torch, monkeypatch):
     monkeypatch.setattr(record, "find_spec", lambda name: has_torch or None)
