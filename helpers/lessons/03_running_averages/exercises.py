@@ -1,4 +1,4 @@
-"""Lesson 03: what does eval mode use?"""
+"""Lesson 03: what pushed the scores?"""
 
 from ...exercises import Exercise, case
 from ...exercises.shared import by_hand
