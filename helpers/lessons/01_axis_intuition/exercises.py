@@ -1,4 +1,4 @@
-"""Lesson 01: which numbers share a mean?"""
+"""Lesson 01: what calls the coin?"""
 
 import operator
 
