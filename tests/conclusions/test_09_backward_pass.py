@@ -9,7 +9,7 @@ from tests.conclusions.lesson import from_lesson
 from tests.conclusions.samples import KINDS, OPTIMIZERS, train
 
 pixels, WithBackward, ways = from_lesson("09", "pixels", "WithBackward", "ways")
-framework, yours, with_a, with_b = ways.values()
+framework, yours, with_p, with_q = ways.values()
 BACKWARD = {"batch norm": batch_norm_backward, "layer norm": layer_norm_backward, "RMSNorm": rms_norm_backward}
 
 
@@ -28,7 +28,7 @@ def network(backward, activation, width, depth, seed):
     return mlp([64, *[width] * depth, 10], lambda features: WithBackward(features, backward), activation, rng=seed)
 
 
-def last_losses(activation, width, depth, seed, optimizer="SGD", rate=0.3, ways=(framework, yours, with_a)):
+def last_losses(activation, width, depth, seed, optimizer="SGD", rate=0.3, ways=(framework, yours, with_p)):
     """For each way back: the mean loss of the last 20 of 150 steps; what it then reads of the other images."""
     nets = [network(backward, activation, width, depth, seed) for backward in ways]
     how = {"steps": 150, "batch_size": 64, "seed": seed, "x": pixels}
@@ -37,18 +37,18 @@ def last_losses(activation, width, depth, seed, optimizer="SGD", rate=0.3, ways=
 
 
 @conclusion(
-    "With batch norm before ReLU your line ended with the larger loss, and with A it read as many digits",
+    "With batch norm before ReLU your line ended with the larger loss, and with P it read as many digits",
     vary=each(width=[32, 128], depth=[2, 4, 8], optimizer=["SGD", "Adam"], seed=range(2)),
 )
 def test_your_line_ends_with_the_larger_loss(width, depth, optimizer, seed):
     rate = {"SGD": 0.3, "Adam": 0.01}[optimizer]
-    (full, approximate, _), (right, _, right_a) = last_losses("relu", width, depth, seed, optimizer, rate)
-    return full < approximate and abs(right - right_a) < 0.04
+    (full, approximate, _), (right, _, right_p) = last_losses("relu", width, depth, seed, optimizer, rate)
+    return full < approximate and abs(right - right_p) < 0.04
 
 
 @conclusion("at 0.1 it had the smaller loss in 12 of 12", vary=each(width=[32, 128], depth=[2, 4, 8], seed=range(2)))
 def test_the_other_term_alone_helps_at_a_smaller_rate(width, depth, seed):
-    (without, with_it), _ = last_losses("relu", width, depth, seed, rate=0.1, ways=(yours, with_b))
+    (without, with_it), _ = last_losses("relu", width, depth, seed, rate=0.1, ways=(yours, with_q))
     return with_it < without
 
 
@@ -62,15 +62,15 @@ def test_with_tanh_no_loss_curve_shows_it(width, depth, rate, seed):
 
 
 @conclusion(
-    "A takes the hidden bias out of the gradient; B leaves it in",
+    "P takes the hidden bias out of the gradient; Q leaves it in",
     vary=each(width=[32, 128], depth=[3, 8, 16], seed=range(4)),
 )
 def test_your_line_trains_a_hidden_bias(width, depth, seed):
     chosen = np.random.default_rng(seed).permutation(len(pixels))[:64]
     given = {"pixels": pixels[chosen], "kinds": KINDS[chosen]}
     hidden_bias = from_lesson("09", "hidden_bias", network=lambda *how: network(*how, width, depth, seed), **given)
-    full, approximate, a, b = map(hidden_bias, ways.values())
-    without, within = max(full.max(), a.max()), min(approximate.mean(), b.mean())
+    full, approximate, p, q = map(hidden_bias, ways.values())
+    without, within = max(full.max(), p.max()), min(approximate.mean(), q.mean())
     return bool(without < 0.25 < within and hidden_bias(yours, "tanh").mean() < 0.15)
 
 
