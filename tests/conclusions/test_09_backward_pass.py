@@ -62,7 +62,7 @@ def test_with_tanh_no_loss_curve_shows_it(width, depth, rate, seed):
 
 
 @conclusion(
-    "P takes the hidden bias out of the gradient; Q leaves it in",
+    "P takes most of the hidden bias out of the gradient; Q leaves it in",
     vary=each(width=[32, 128], depth=[3, 8, 16], seed=range(4)),
 )
 def test_your_line_trains_a_hidden_bias(width, depth, seed):
