@@ -46,7 +46,7 @@ def test_your_line_ends_with_the_larger_loss(width, depth, optimizer, seed):
     return full < approximate and abs(right - right_p) < 0.04
 
 
-@conclusion("At a rate of 0.1 Q alone lowered the loss in 12 of 12", vary=each(width=[32, 128], depth=[2, 4, 8], seed=range(2)))
+@conclusion("At a rate of 0.1 Q alone lowered the loss", vary=each(width=[32, 128], depth=[2, 4, 8], seed=range(2)))
 def test_the_other_term_alone_helps_at_a_smaller_rate(width, depth, seed):
     (without, with_it), _ = last_losses("relu", width, depth, seed, rate=0.1, ways=(yours, with_q))
     return with_it < without
