@@ -1,4 +1,4 @@
-"""Lesson 02: why does my prediction change with its neighbors?"""
+"""Lesson 02: when is a 0 a 2?"""
 
 import numpy as np
 
