@@ -1,30 +1,29 @@
-"""Lesson 01: who looks ahead, tried with other numbers of days and stocks."""
+"""Lesson 01: who looks ahead, tried with other square tables."""
 
 import numpy as np
 
 from tests.conclusions.conclusion import conclusion, each
 
 
-def rule(axis, days, stocks, seed):
-    """How often the lesson's rule is right: with all days in the table, and with those up to the day of the bet."""
-    moves = np.where(np.random.default_rng(seed).random((2000, days - 1, stocks)) < 0.5, 1, -1)
-    start = np.broadcast_to(10.0 * np.arange(1, stocks + 1), (2000, 1, stocks))
-    tables = np.concatenate([start, start + np.cumsum(moves, axis=1)], axis=1)
+def rule(axis, keepdims, size, seed):
+    """How often the lesson's rule is right where the table begins today, and where it ends today."""
+    moves = np.where(np.random.default_rng(seed).random((6000, 2 * size - 2, size)) < 0.5, 1, -1)
+    paths = np.concatenate([np.zeros((6000, 1, size)), np.cumsum(moves, axis=1)], axis=1)  # (tables, days, stocks)
+    paths = paths - paths[:, [size - 1]] + 10 + np.arange(size) / 100  # the prices of today
+    falls = moves[:, size - 1] < 0
 
-    def normalized(x):
-        return (x - x.mean(axis=axis, keepdims=True)) / x.std(axis=axis, keepdims=True)
+    def right(tables, today):
+        normalized = [(x - x.mean(axis, keepdims=keepdims)) / x.std(axis, keepdims=keepdims) for x in tables]
+        return np.mean((np.array(normalized)[:, today] > 0) == falls)
 
-    falls = moves < 0
-    in_test = (normalized(tables)[:, :-1] > 0) == falls
-    in_service = [(normalized(tables[:, : day + 1])[:, -1] > 0) == falls[:, day] for day in range(1, days - 1)]
-    return in_test.mean(), np.mean(in_service)
+    return right(paths[:, size - 1 :], 0), right(paths[:, :size], -1)
 
 
 @conclusion(
-    "Norm A seems to predict coin flips in the test and fails in service; norm B does neither.",
-    vary=each(days=[3, 5, 8, 20], stocks=[3, 8], seed=range(5)),
+    "Norm A and norm B without keepdims seem to predict coin flips; norm B with keepdims does not.",
+    vary=each(size=[3, 4, 5], seed=range(5)),
 )
-def test_who_looks_ahead(days, stocks, seed):
-    (a_test, a_service), (b_test, b_service) = (rule(axis, days, stocks, seed) for axis in (1, 2))
-    honest = all(abs(right - 0.5) < 0.03 for right in (a_service, b_test, b_service))
-    return bool(a_test > 0.58 and honest)
+def test_who_looks_ahead(size, seed):
+    (a, a_live), (b, b_live), (mended, _) = (rule(*line, size, seed) for line in ((0, True), (1, False), (1, True)))
+    honest = all(abs(right - 0.5) < 0.02 for right in (a_live, b_live, mended))
+    return bool(a > 0.7 and b > 0.53 and honest)
