@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -61,7 +60,7 @@ def a_day(folder):
                     return page.text, student.get(f"{at}/user/anna/api/contents/{EDITED}").json()["content"]
         raise TimeoutError("no JupyterLab within three minutes")
     finally:
-        hub.send_signal(signal.SIGINT)
+        hub.terminate()
         hub.wait(60)
 
 
