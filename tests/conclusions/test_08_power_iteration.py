@@ -54,7 +54,7 @@ def test_random_nudges(seed, width):
 
 
 @conclusion("With ReLU between them the matrices stretch more than without it", vary=each(seed=range(8)))
-def test_both_lines_are_true(seed):
+def test_relu_undoes_the_cancelling(seed):
     parts = as_trained(seed)
     together = np.linalg.norm(parts[1][0] @ parts[0][0], 2)
     return bool(np.median([np.linalg.norm(jacobian(parts, x), 2) for x in TESTS[:100]]) > 2 * together)
