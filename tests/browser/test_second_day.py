@@ -62,14 +62,14 @@ def open_lesson(page, house, name):
 
 
 def settled(page):
-    """What is alive, once that has not changed for half a second."""
+    """What is alive, once nothing is dead (a busy machine restores late) and no more comes for half a second."""
+    page.wait_for_function("dead => !document.querySelector('.jp-Notebook').innerText.includes(dead)", arg=DEAD)
     before, since = None, time.monotonic()
     while time.monotonic() - since < 0.6:
         page.wait_for_timeout(100)
         now = page.evaluate(ALIVE)
         if now != before:
             before, since = now, time.monotonic()
-    assert DEAD not in page.inner_text(".jp-Notebook")
     return before
 
 
