@@ -57,7 +57,7 @@ def open_lesson(page, house, name):
     views = [output["data"] for output in outputs if VIEW in output.get("data", {})]
     for _ in range(3):  # as in open_alive: a busy JupyterLab can lose a race, here for some of the explorers
         open_alive(page, lambda: page.goto(house.url(f"workbook/{name}.ipynb")))
-        seen = settled(page)
+        seen = settled(page, all_of_it=False)
         if DEAD not in page.inner_text(".jp-Notebook"):
             break
     assert DEAD not in page.inner_text(".jp-Notebook")
@@ -65,14 +65,15 @@ def open_lesson(page, house, name):
     return seen
 
 
-def settled(page):
-    """What is alive, once that has not changed for half a second."""
+def settled(page, all_of_it=True):
+    """What is alive, once that has not changed for half a second; by default nothing may be dead."""
     before, since = None, time.monotonic()
     while time.monotonic() - since < 0.6:
         page.wait_for_timeout(100)
         now = page.evaluate(ALIVE)
         if now != before:
             before, since = now, time.monotonic()
+    assert not all_of_it or DEAD not in page.inner_text(".jp-Notebook")
     return before
 
 
