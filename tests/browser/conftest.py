@@ -267,6 +267,11 @@ def keep(page, choices, *, heard=False, **more):
 
 DEAD = "Error displaying widget: model not found"
 STAGE = ".explorer .explorer-stage svg"
+ALIVE = """() => ({
+    stages: [...document.querySelectorAll('.explorer-stage svg')].map((e) => e.innerHTML),
+    captions: [...document.querySelectorAll('.explorer-caption')].map((e) => e.textContent),
+    inputs: document.querySelectorAll('.quiz input').length,
+})"""
 # The keys that move a control by a step and back, and whether it is at its end.
 STEPS = """(e) => e.tagName == "SELECT"
     ? [["ArrowDown", "ArrowUp"], e.selectedIndex == e.options.length - 1]
@@ -274,14 +279,31 @@ STEPS = """(e) => e.tagName == "SELECT"
 
 
 def open_alive(page, opening, widget=STAGE):
-    """Open a notebook until its widgets show; again where JupyterLab lost the race of a kernel with what is stored."""
+    """Open a notebook until its widgets show; again where JupyterLab lost the race of a kernel with what is stored.
+
+    Returns what is alive in it.
+    """
     for _ in range(3):
         opening()
         page.wait_for_function(f"document.querySelector('{widget}') || document.body.innerText.includes('{DEAD}')")
-        if page.query_selector(widget):
+        settled(page)
+        if DEAD not in page.inner_text("body"):
             break
+    assert DEAD not in page.inner_text("body")
     if "explorer" in widget:
         wait_until_alive(page)
+    return page.evaluate(ALIVE)
+
+
+def settled(page):
+    """What is alive, once that has not changed for half a second."""
+    before, since = None, time.monotonic()
+    while time.monotonic() - since < 0.6:
+        page.wait_for_timeout(100)
+        now = page.evaluate(ALIVE)
+        if now != before:
+            before, since = now, time.monotonic()
+    return before
 
 
 def run_all(page):

@@ -4,22 +4,16 @@ A day is a start of tools/learner/lab.py in one copy of the repository, in one b
 """
 
 import json
-import time
 import urllib.error
 import urllib.request
 
 import pytest
 
-from tests.browser.conftest import DEAD, STAGE, move_every_control, open_alive, open_closed_parts
+from tests.browser.conftest import DEAD, STAGE, move_every_control, open_alive, open_closed_parts, settled
 from tools.lessons import VIEW
 
 OWN_CELL = """from helpers import points
 Explorer({"n": [1, 2]}, lambda n: [points([n], [0.625 * n])], lambda n: f"my own picture {n}")"""
-ALIVE = """() => ({
-    stages: [...document.querySelectorAll('.explorer-stage svg')].map((e) => e.innerHTML),
-    captions: [...document.querySelectorAll('.explorer-caption')].map((e) => e.textContent),
-    inputs: document.querySelectorAll('.quiz input').length,
-})"""
 ANSWERED = "[...document.querySelectorAll('.quiz [role=status]')].map((e) => e.textContent).filter((t) => t)"
 # Give the first cell with these words another text, or put a cell above it; then run it.
 WRITE_AND_RUN = """async ([words, source, above]) => {
@@ -55,26 +49,16 @@ def open_lesson(page, house, name):
     """Open a copy; returns what is alive in it, once that is every explorer that its file shows."""
     outputs = [output for cell in read(file_of(house, name))["cells"] for output in cell.get("outputs", [])]
     views = [output["data"] for output in outputs if VIEW in output.get("data", {})]
-    for _ in range(3):  # as in open_alive: a busy JupyterLab can lose a race, here for some of the explorers
-        open_alive(page, lambda: page.goto(house.url(f"workbook/{name}.ipynb")))
-        seen = settled(page, all_of_it=False)
-        if DEAD not in page.inner_text(".jp-Notebook"):
-            break
-    assert DEAD not in page.inner_text(".jp-Notebook")
+    seen = open_alive(page, lambda: page.goto(house.url(f"workbook/{name}.ipynb")))
     assert len(seen["stages"]) == sum("image/png" in view for view in views)
     return seen
 
 
-def settled(page, all_of_it=True):
-    """What is alive, once that has not changed for half a second; by default nothing may be dead."""
-    before, since = None, time.monotonic()
-    while time.monotonic() - since < 0.6:
-        page.wait_for_timeout(100)
-        now = page.evaluate(ALIVE)
-        if now != before:
-            before, since = now, time.monotonic()
-    assert not all_of_it or DEAD not in page.inner_text(".jp-Notebook")
-    return before
+def living(page):
+    """What is alive in a notebook in which nothing is dead."""
+    seen = settled(page)
+    assert DEAD not in page.inner_text(".jp-Notebook")
+    return seen
 
 
 def run(page, command):
@@ -86,7 +70,7 @@ def run(page, command):
         "![...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')].some((e) => e.textContent.includes('*'))",
         timeout=90_000,
     )
-    return settled(page)
+    return living(page)
 
 
 def save(page, house, name):
@@ -94,7 +78,7 @@ def save(page, house, name):
     page.keyboard.press("Control+s")
     for _ in range(100):
         if file_of(house, name).stat().st_mtime_ns != before:
-            return settled(page)
+            return living(page)
         page.wait_for_timeout(50)
     pytest.fail(f"{name} was not saved")
 
@@ -117,7 +101,7 @@ def test_a_lesson_its_exercise_and_its_second_day(house, page):
         assert verdict in page.evaluate(WRITE_AND_RUN, ["def my_standardize", attempt, False])
     page.evaluate(WRITE_AND_RUN, ["summary()", OWN_CELL, True])
     page.wait_for_selector(".explorer-caption:has-text('my own picture')")
-    first = settled(page)
+    first = living(page)
     assert len(first["stages"]) == len(recorded["stages"]) + 1
     assert save(page, house, name) == first
     next_day(house)
