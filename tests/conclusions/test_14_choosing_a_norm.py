@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 
-from helpers import SGD, GroupNorm, batch_norm, cross_entropy, layer_norm, mlp, rms_norm
+from helpers import SGD, BatchNorm, GroupNorm, batch_norm, cross_entropy, layer_norm, mlp, rms_norm
 from tests.conclusions.conclusion import conclusion, each
 from tests.conclusions.lesson import from_lesson
 from tests.conclusions.samples import KINDS, PIXELS, accuracy_on, train
@@ -79,9 +79,7 @@ def test_a_tanh_fits_moderately(**cloud):
     return line + 0.05 < tanh < 0.9
 
 
-@conclusion(
-    "When all tokens have the same size, a line and a tanh fit layer norm equally well", vary=each(spread=[0], **CLOUDS)
-)
+@conclusion("With tokens of one size, a line and a tanh fit layer norm equally well", vary=each(spread=[0], **CLOUDS))
 def test_equal_sizes(**cloud):
     line, tanh = line_and_tanh(**cloud)
     return abs(tanh - line) < 0.03
@@ -121,13 +119,14 @@ def test_who_is_ahead(batch, first_seed):
 
 
 @conclusion(
-    "a batch of 16 as eight passes of 2 costs batch norm more than 30 points, and group norm nothing",
+    "eight passes of 2 cost batch norm more than 30 points, at least a third fewer with eps 1, and group norm none",
     vary=each(rate=[0.1, 0.3], seed=range(3)),
 )
 def test_two_at_a_time(rate, seed):
     found = {}
-    for norm, at_once in ((norm, n) for norm in NORMS for n in (2, 16)):
-        model = mlp([64, 32, 32, 32, 10], NORMS[norm], rng=seed)
+    norms = NORMS | {"eps 1": lambda width: BatchNorm(width, eps=1)}
+    for norm, at_once in ((norm, n) for norm in norms for n in (2, 16)):
+        model = mlp([64, 32, 32, 32, 10], norms[norm], rng=seed)
         optimizer = SGD(model.parameters(), rate)
         rng = np.random.default_rng(seed)
         for chosen in np.concatenate([rng.permutation(1000) for _ in range(2)]).reshape(-1, 16):
@@ -136,8 +135,8 @@ def test_two_at_a_time(rate, seed):
                 model.backward(cross_entropy(model.forward(PIXELS[rows]), KINDS[rows]).dlogits * at_once / 16)
             optimizer.step()
         found[norm, at_once] = accuracy_on(model.eval(), slice(1000, None))
-    lost = {norm: found[norm, 16] - found[norm, 2] for norm in NORMS}
-    return bool(lost["batch norm"] > 0.3 and abs(lost["group norm"]) < 0.01)
+    lost = {norm: found[norm, 16] - found[norm, 2] for norm in norms}
+    return bool(lost["batch norm"] > max(0.3, 1.5 * lost["eps 1"]) and abs(lost["group norm"]) < 0.01)
 
 
 def error_of_the_others(rounded, v):
