@@ -119,13 +119,14 @@ def test_pages_live_when_they_are_opened_as_files(visit, site):
     page = visit("index.html", home=site.as_uri() + "/")
     assert move_every_control(page) >= 1
     page.click("ol.lessons a >> nth=1")
+    page.wait_for_url("**/01_*")  # the page before it is ready, too
     page.wait_for_function(READY)
     page.click(".quiz input >> nth=0")
     page.click(".quiz-check >> nth=0")
     assert page.locator("details.answer").first.get_attribute("open") is not None
     page.reload()
     page.wait_for_function(READY)
-    assert page.locator(".quiz input >> nth=0").is_checked()
+    page.wait_for_selector(".quiz input:checked >> nth=0")
 
 
 def test_a_finger_moves_every_handle_turns_space_sideways_and_else_scrolls(visit):
